@@ -25,25 +25,25 @@ help:
 	@echo 'make demo       make the virtual lab, provision it, run the demo profiles, write the report'
 	@echo 'make test       every test in its short form; makes its own lab and removes it'
 	@echo 'make test-unit, make test-java, make test-lab   parts of make test'
-	@echo 'make test-long  every test in its long form, for a night: the six below'
+	@echo 'make test-long  every test in its long form, over four hours: the six with a time below'
 	@echo 'make lab-up     make the virtual lab          make lab-down   remove it'
 	@echo 'make site       provision INVENTORY           make verify     compare its nodes'
 	@echo 'make bundle     pack the Debian packages for nodes without Internet'
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make docs       build the pages as a site     make reference  write docs/reference from its sources'
 	@echo 'make dist       build a wheel of the analysis, for machines without a clone'
-	@echo 'make test-lab-long  labs killed, workers replaced, machines with a history, for an hour'
-	@echo 'make test-faults  kill, cut and fill what a sweep needs, for half an hour'
-	@echo 'make test-security  noise, crowds and attacks on every service, for three quarters of an hour'
-	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation, for three quarters of an hour'
-	@echo 'make test-unit-long  what needs no lab, with its long forms, for a quarter of an hour'
-	@echo 'make test-rack  provision emulated machines that rackbench did not make, for an hour'
+	@echo 'make test-lab-long  labs killed, workers replaced, machines with a history: about 65 minutes'
+	@echo 'make test-faults  kill, cut and fill what a sweep needs: about 40 minutes'
+	@echo 'make test-security  noise, crowds and attacks on every service: about 45 minutes'
+	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation: about 50 minutes'
+	@echo 'make test-unit-long  what needs no lab, in its long form: about 20 minutes'
+	@echo 'make test-rack  provision emulated machines that rackbench did not make: about 60 minutes'
 	@echo 'make bench      measure rackbench itself, and write docs/project/benchmarks.md and its CSV'
 	@echo 'make bench-page       write docs/project/benchmarks.md from its CSV, without a lab'
 	@echo 'make bench-collect    measure the reading of logs, without a lab'
 	@echo 'make bench-jtl        let JMeter read an exported log, and compare'
-	@echo 'make bench-scale      how rackbench grows with the number of nodes'
-	@echo 'make bench-alike      what the sides of a study do not share, one by one, without a lab'
+	@echo 'make bench-scale      measure the time and memory that more nodes take'
+	@echo 'make bench-alike      measure one by one what differs between the sides of a study, without a lab'
 	@echo 'make clean      remove what was built'
 
 demo: .venv/ready
@@ -210,7 +210,7 @@ endif
 	  { $(AS_ROOT) apt-get update -q && $(AS_ROOT) apt-get install -y -q --no-install-recommends python3 python3-venv; }
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; install Python 3.11 or newer"; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "$(PYTHON) is older than 3.11; install a newer one and say make PYTHON=python3.x"; exit 2; }
+	  { echo "$(PYTHON) is older than 3.11; install a newer one and run make PYTHON=python3.x"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { $(AS_ROOT) apt-get update -q && $(AS_ROOT) apt-get install -y -q --no-install-recommends python3-venv; }
 	@echo 'Installing the pinned Python packages into .venv'

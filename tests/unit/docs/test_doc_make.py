@@ -34,6 +34,16 @@ def test_help_says_what_writes_the_site_and_the_page_of_benchmarks():
         assert re.search(rf"make {target} .*docs/project/benchmarks\.md", text)
 
 
+def test_help_has_the_times_that_a_long_test_estimates():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    steps = text.partition("\ntest-long:")[2].partition("\n\n")[0]
+    estimates = re.findall(r"' (\d+) '\$\(MAKE\) --no-print-directory ([a-z-]+)'", steps)
+    told = re.findall(r"make (test-[a-z-]+) .*: about (\d+) minutes", make("help"))
+    assert len(estimates) == 6
+    minutes = {target: int(seconds) / 60 for seconds, target in estimates}
+    assert {target: int(about) for target, about in told} == pytest.approx(minutes, abs=3)
+
+
 def test_every_target_that_a_page_names_is_there():
     named = {
         (page.name, target)
