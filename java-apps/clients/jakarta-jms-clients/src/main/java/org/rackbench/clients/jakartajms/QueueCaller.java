@@ -106,7 +106,7 @@ abstract class QueueCaller implements Caller {
       }
       finish();
       parts.begin(Part.REST);
-    } catch (JMSException | TimeoutException | IOException e) {
+    } catch (JMSException | TimeoutException | IOException | RuntimeException e) {
       // The reply queue ends with the connection. So late replies reach nobody, and a worker drops
       // requests that it has not begun. The next prepare reconnects.
       disconnect();

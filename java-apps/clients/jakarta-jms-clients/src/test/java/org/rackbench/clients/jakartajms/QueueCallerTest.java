@@ -114,6 +114,22 @@ class QueueCallerTest {
   }
 
   @Test
+  void aReplyThatIsNoAnswerEndsTheQueueOfItsReplies() throws Exception {
+    RequestQueue queue =
+        broker.answeredBy(
+            request -> {
+              request.writeBytes(new byte[3]);
+              broker.echo(request, null);
+            });
+    try (Caller caller = new SortJmsCaller(setting(true), queue, List.of("w1"))) {
+      caller.prepare(0);
+      assertThrows(IllegalArgumentException.class, caller::call);
+      caller.prepare(1);
+    }
+    assertEquals(2, broker.connections());
+  }
+
+  @Test
   void aConnectionThatCouldNotBeCompletedIsReplacedBeforeTheNextCall() throws Exception {
     RequestQueue queue = broker.answeredBy(late::add);
     try (Caller caller = new MatrixJmsCaller(setting(true), queue)) {
