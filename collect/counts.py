@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-_MOST_DECIMALS = 9
+_MOST_DECIMALS = 17
 
 
 def show_count(number: int, one: str, many: str = "") -> str:
@@ -10,13 +10,21 @@ def show_count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def show_percent(share: float, decimals: int, is_told: Callable[[float], bool]) -> str:
-    """Return a share in percent with so many decimals, or more until the text says what is told.
+def show_number(number: float, decimals: int, is_told: Callable[[float], object]) -> str:
+    """Return a number with so many decimals, or more until the text says what is told.
 
-    So 5.04 % is no 5.0 % where 5 % is a limit.
+    So 1.04 is no 1.0 where 1 is a limit.
     """
-    text = f"{100 * share:.{decimals}f}"
-    while decimals < _MOST_DECIMALS and is_told(float(text) / 100) != is_told(share):
-        decimals += 1
-        text = f"{100 * share:.{decimals}f}"
-    return f"{text} %"
+    told = is_told(number)
+    return _shown(number, decimals, lambda text: is_told(float(text)) == told)
+
+
+def show_percent(share: float, decimals: int, is_told: Callable[[float], bool]) -> str:
+    """Return a share in percent, with decimals as `show_number` chooses them."""
+    told = is_told(share)
+    return f"{_shown(100 * share, decimals, lambda text: is_told(float(text) / 100) == told)} %"
+
+
+def _shown(number: float, decimals: int, is_true: Callable[[str], bool]) -> str:
+    texts = [f"{number:.{count}f}" for count in range(decimals, _MOST_DECIMALS + 1)]
+    return next(filter(is_true, texts), texts[-1])

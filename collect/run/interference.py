@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from collect.counts import show_percent
+from collect.counts import show_number, show_percent
 from collect.run.recorded import Readings
 from collect.run.trials import Trial
 
@@ -87,7 +87,8 @@ def _of_node(seen: Readings) -> Iterator[tuple[str, str]]:
         yield "maintenance of disks or packages", work
     discarded_gib = (seen.discarded_bytes or 0) / 2**30
     if discarded_gib > DISCARDED_GIB:
-        yield f"over {DISCARDED_GIB:g} GiB trimmed", f"{discarded_gib:.1f} GiB trimmed"
+        trimmed = show_number(discarded_gib, 1, lambda gib: gib > DISCARDED_GIB)
+        yield f"over {DISCARDED_GIB:g} GiB trimmed", f"{trimmed} GiB trimmed"
 
 
 def _of_collections(trial: Trial) -> Iterator[tuple[str, str]]:

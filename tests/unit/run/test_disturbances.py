@@ -65,6 +65,7 @@ def test_a_calm_trial_is_not_disturbed(sealed):
         ({"retransmits": 21}, "21 segments retransmitted on worker2"),
         ({"maintenance": ["check of md0"]}, "check of md0 on worker2"),
         ({"discarded_bytes": 5 * 2**30}, "5.0 GiB trimmed on worker2"),
+        ({"discarded_bytes": 1.04 * 2**30}, "1.04 GiB trimmed on worker2"),
     ],
 )
 def test_each_disturbance_is_named_with_its_node(sealed, change, text):
