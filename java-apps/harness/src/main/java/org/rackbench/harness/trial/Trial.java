@@ -352,10 +352,13 @@ public final class Trial {
   private static Duration callTimeout(PlannedTrial plan) {
     double part = (double) plan.timeoutSeconds() / CALLS_IN_BOUND;
     Object seconds = plan.object("constants").getOrDefault("call_timeout_s", part);
-    if (seconds instanceof Number number && number.doubleValue() > 0) {
-      return Duration.ofMillis(Math.round(number.doubleValue() * 1000));
+    long millis = seconds instanceof Number number ? Math.round(number.doubleValue() * 1000) : 0;
+    if (millis < 1 || millis > Integer.MAX_VALUE) { // to sockets, 0 is no limit
+      throw new BadInput(
+          "constants.call_timeout_s is %s, not a number of seconds within 0.001 to 2147483"
+              .formatted(seconds));
     }
-    throw new BadInput("constants.call_timeout_s is " + seconds + ", not a number of seconds > 0");
+    return Duration.ofMillis(millis);
   }
 
   private static Map<String, Object> jvm() {
