@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 
+from collect.counts import show_number
 from collect.run.cell import Cell, Level, level_text
 from collect.run.fields import is_whole
 from collect.stats.estimates import Estimate
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
-_MOST_DECIMALS = 17
 
 
 def show(value: float) -> str:
@@ -29,31 +30,21 @@ def show(value: float) -> str:
     return f"{value:.{decimals}f}" if magnitude >= 0.01 else f"{value:.2g}"
 
 
-def show_until(value: float, is_enough: Callable[[float], bool]) -> str:
-    """Return a number as `show`, with further digits until `is_enough` accepts what they say.
+def show_until(value: float, told: Callable[[float], object]) -> str:
+    """Return a number as `show`, with further digits until they say what is `told` of the value.
 
     So 1.2504 is no 1.25 where that is a limit.
     """
     text = show(value)
+    if value == 0 or not math.isfinite(value) or "e" in text:
+        return text
     decimals = len(text.partition(".")[2])
-    while (
-        math.isfinite(value)
-        and "e" not in text
-        and decimals < _MOST_DECIMALS
-        and not is_enough(float(text.replace(_THIN, "")))
-    ):
-        decimals += 1
-        text = f"{value:,.{decimals}f}".replace(",", _THIN)
-    return text
+    return f"{Decimal(show_number(value, decimals, told)):,f}".replace(",", _THIN)
 
 
 def show_apart(value: float, limits: Sequence[float]) -> str:
     """Return a number as `show`, with the digits that tell on which side of each limit it is."""
-
-    def sides(of: float) -> list[tuple[bool, bool]]:
-        return [(of < limit, of > limit) for limit in limits]
-
-    return show_until(value, lambda shown: sides(shown) == sides(value))
+    return show_until(value, lambda shown: [(shown < end, shown > end) for end in limits])
 
 
 def show_printed(value: float) -> str:
@@ -102,6 +93,11 @@ def show_lost(estimate: Estimate) -> str:
 def name_of(cell: Cell) -> str:
     """Return the levels of a cell as text."""
     return ", ".join(map(show_level, cell.levels))
+
+
+def names_in(cell: Cell) -> str:
+    """Return the levels of a cell with their factors as text."""
+    return ", ".join(f"{factor} {show_level(level)}" for factor, level in cell.items())
 
 
 def show_level(level: Level) -> str:

@@ -39,6 +39,7 @@ class Status(StrEnum):
 class Bound:
     """Where a statistic must lie; an open end excludes its limit.
 
+    Numbers are judged by the ends as they are printed, so that none seems to lie on the other side.
     A bound with `negligible` claims an effect: it is refuted only by one below that.
     """
 
@@ -46,6 +47,12 @@ class Bound:
     high: float = float("inf")
     is_open: bool = False
     negligible: float | None = None
+
+    def __post_init__(self) -> None:
+        """Round the ends to three digits that matter, or to whole numbers."""
+        for name in ("low", "high"):
+            end = getattr(self, name)
+            object.__setattr__(self, name, float(f"{end:.3g}" if abs(end) < 1000 else f"{end:.0f}"))
 
     def __contains__(self, value: float) -> bool:
         """Tell whether a value lies inside."""
@@ -56,10 +63,10 @@ class Bound:
     def __str__(self) -> str:
         """Return the bound as text."""
         if self.high == float("inf"):
-            return f"{'>' if self.is_open else '≥'} {self.low:.4g}"
+            return f"{'>' if self.is_open else '≥'} {self.low:g}"
         if self.low == float("-inf"):
-            return f"{'<' if self.is_open else '≤'} {self.high:.4g}"
-        return f"in [{self.low:.4g}, {self.high:.4g}]"
+            return f"{'<' if self.is_open else '≤'} {self.high:g}"
+        return f"in [{self.low:g}, {self.high:g}]"
 
     def holds(self, estimate: Estimate) -> bool:
         """Tell whether the whole interval lies inside, and what else the number must be is."""
@@ -122,11 +129,7 @@ class Result:
 
     def show(self, value: float) -> str:
         """Return a value with the digits that tell whether it lies inside the bounds."""
-
-        def inside(of: float) -> list[bool]:
-            return [of in bound for bound in self.bounds]
-
-        return show_until(value, lambda shown: inside(shown) == inside(value))
+        return show_until(value, lambda shown: [shown in bound for bound in self.bounds])
 
 
 @dataclass(frozen=True)

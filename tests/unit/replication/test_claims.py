@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_up_studies import changed
@@ -156,12 +158,21 @@ def test_a_sentence_about_many_cells_seldom_fails_by_chance():
     [
         (Bound(low=1, is_open=True), "> 1"),
         (Bound(low=13), "≥ 13"),
-        (Bound(high=4 / 3), "≤ 1.333"),
+        (Bound(high=4 / 3), "≤ 1.33"),
         (Bound(0.8, 1.25), "in [0.8, 1.25]"),
+        (Bound(4.85 / 1.5, 2048), "in [3.23, 2048]"),
     ],
 )
 def test_bounds_read_as_in_the_method(bound, text):
     assert str(bound) == text
+
+
+def test_a_number_is_judged_by_the_bound_that_is_printed():
+    bound = Bound(4 / 3, 3)
+    claim = replace(claim_of(Estimate(1.332, 1.331, 1.333)), bound=bound)
+    assert (str(bound), judge(claim, PUBLISHED).verdict) == ("in [1.33, 3]", Verdict.HOLDS)
+    below = replace(claim_of(Estimate(1.328, 1.327, 1.329)), bound=bound)
+    assert judge(below, PUBLISHED).only.text == "1.328 [1.327, 1.329]"
 
 
 def test_an_open_bound_excludes_its_limit():
