@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from collect.cells.analysis import Analysis
-from collect.cells.notation import show_estimate
+from collect.cells.notation import show, show_estimate
 from collect.exchange.tables import markdown, write_rows
 from collect.replication.claims import Judgement
 from collect.replication.exhibits import Entry, Exhibit, Figure, Header, Table
@@ -13,19 +13,25 @@ from collect.replication.replicate import JudgedClaim, replicate
 from collect.report.drawings.claims import in_words, pairs_of
 from collect.report.picture import claims_picture
 from collect.stats.estimates import Estimate
+from collect.stats.groups import Explained
 
 _COLUMNS = (
     *("claim", "sentence", "where", "statistic", "bound", "number", "paper", "measured"),
     *("ci95_low", "ci95_high", "samples", "verdict", "verdict_of_claim", "not_even_in_paper"),
-    *("size", "sign", "drifting"),
+    *("size", "sign", "drifting", "ci90_low", "ci90_high"),
 )
+_NO_ENDS = ("", "")
 
 _MOST_NUMBERS = 10
 """More numbers of one claim than this are counted in a table, and listed in the CSV alone."""
 
 
 def write_claims(analysis: Analysis, path: Path) -> None:
-    """Write a CSV row for each number of each claim, as printed and as measured, with verdicts."""
+    """Write a CSV row for each number of each claim, as printed and as measured, with verdicts.
+
+    A share that F explains has an interval of 90 %, whose lower end alone tells whether it is
+    significant at 5 %: it stands in the last columns, and ci95_low and ci95_high are then empty.
+    """
     rows = (
         [analysis.run.study, number, *row]
         for number, judged in enumerate(replicate(analysis).claims, start=1)
@@ -40,16 +46,18 @@ def _numbers(judged: JudgedClaim) -> Iterator[list[Any]]:
         if result is None:
             continue
         paper, number = printed.estimate if printed else None, result.estimate
-        ends: tuple[Any, ...] = ("",) * 4
+        known: tuple[Any, ...] = ("", _NO_ENDS, "")
         if isinstance(number, Estimate):
-            ends = number.value, number.low, number.high, number.samples
+            known = number.value, (number.low, number.high), number.samples
+        value, ends, samples = known
+        of_95, of_90 = (_NO_ENDS, ends) if isinstance(number, Explained) else (ends, _NO_ENDS)
         yield [
             *(claim.sentence, claim.where, claim.statistic, claim.bound_of(result.label)),
-            *(result.label, paper.value if isinstance(paper, Estimate) else ""),
-            *ends,
-            *(result.verdict, judged.measured.verdict),
+            *(result.label, paper.value if isinstance(paper, Estimate) else "", value),
+            *(*of_95, samples, result.verdict, judged.measured.verdict),
             "true" if judged.is_not_even_in_paper else "false",
             *(result.size, result.sign, "true" if judged.measured.is_drifting else "false"),
+            *of_90,
         ]
 
 
@@ -123,14 +131,14 @@ def _found(judgement: Judgement) -> str:
     if len(judgement.results) > _MOST_NUMBERS:
         return in_words(judgement)
     numbers = [
-        (one.label, one.text if isinstance(one.estimate, Estimate) else "-")
-        for one in judgement.results
+        *((one.label, one.estimate, one.show) for one in judgement.results),
+        *((f"not judged, {label}", number, show) for label, number in judgement.beside),
     ]
-    aside = [
-        (f"not judged, {label}", show_estimate(number) if isinstance(number, Estimate) else "-")
-        for label, number in judgement.beside
+    found = [
+        (label, show_estimate(number, digits) if isinstance(number, Estimate) else "-")
+        for label, number, digits in numbers
     ]
-    return "; ".join(f"{label}: {text}" if label else text for label, text in numbers + aside)
+    return "; ".join(f"{label}: {text}" if label else text for label, text in found)
 
 
 def _exhibit(exhibit: Exhibit) -> Iterator[list[str]]:

@@ -61,6 +61,18 @@ def test_the_number_of_a_claim_is_that_of_the_trials(table):
     assert float(claim["paper"]) == pytest.approx(7013 / 523, rel=0.001)
 
 
+def test_the_interval_of_a_share_is_said_to_be_one_of_90_percent(table):
+    rows = table("claims")
+    shares = [row for row in rows if "90 % interval" in row["statistic"] and row["measured"]]
+    assert shares
+    for row in shares:
+        assert row["ci95_low"] + row["ci95_high"] == ""
+        assert float(row["ci90_low"]) <= float(row["measured"]) <= float(row["ci90_high"])
+    others = [row for row in rows if "90 % interval" not in row["statistic"]]
+    assert any(row["ci95_low"] for row in others)
+    assert {row["ci90_low"] + row["ci90_high"] for row in others} == {""}
+
+
 def test_a_claim_that_was_not_tested_has_no_number(table):
     untested = [row for row in table("claims") if row["verdict"] == "not tested"]
     assert untested
