@@ -21,6 +21,7 @@ from collect.run.directory import open_run
 from collect.stats.anova import Observations, anova, with_moments
 from collect.stats.components import share_between
 from collect.stats.estimates import Estimate, Moments
+from collect.stats.groups import explained
 
 OVERHEAD = find("overhead")
 PUBLISHED = OVERHEAD.published()
@@ -380,6 +381,28 @@ def test_a_protocol_in_whole_plots_is_tested_against_them():
     assert (rows["Whole-plot error"].df, rows["Within"].df) == (5, 90)
     short = replace(made(keys, {key: times[key][:2] for key in keys}), plots=plots)
     assert "3 are needed" in table_of_trials(experiment, short).reason
+
+
+def test_the_share_of_a_protocol_between_plots_is_that_of_the_means_of_plots():
+    """However many trials a plot has, they are one observation of what differs between plots."""
+    rng = np.random.default_rng(12)
+    keys = [key for key in PUBLISHED.keys if key["experiment"] == "size"]
+    of_plot = {"tcp": rng.lognormal(0, 0.2, size=6), "soap": rng.lognormal(0.3, 0.2, size=6)}
+    times = {key: of_plot[key["protocol"]] * rng.lognormal(0, 0.02, size=6) for key in keys}
+    plots = WholePlots(("protocol",), {key: str(key["protocol"]) for key in keys}, {})
+    judged = on(replace(made(keys, times), plots=plots), "Size, protocol and their interaction")
+    share = {result.label.partition(",")[0]: result.estimate for result in judged.results}
+    means = {
+        name: np.mean([np.log(times[key]) for key in keys if key["protocol"] == name], axis=0)
+        for name in of_plot
+    }
+    f = float(stats.ttest_rel(means["soap"], means["tcp"]).statistic) ** 2
+    wanted = explained(f, 1, 5, 12)
+    found = share["protocol"]
+    assert (found.low, found.value, found.high) == pytest.approx(
+        (wanted.low, wanted.value, wanted.high), rel=1e-6
+    )
+    assert (share["size"].samples, share["interaction"].samples) == (120, 120)
 
 
 def made(keys, times):

@@ -21,7 +21,7 @@ from collect.replication.studies.overhead.experiments import (
     one_byte,
     published,
 )
-from collect.replication.studies.overhead.variance import freedom_of_error, table_for_claims
+from collect.replication.studies.overhead.variance import table_for_claims, units_of
 from collect.stats.anova import BLOCK
 from collect.stats.components import share_between
 from collect.stats.estimates import Estimate, quotient_of_means
@@ -33,7 +33,9 @@ _NO_SHARE = "the share has no interval where cells lie in different whole plots"
 def _significance(experiment: Experiment) -> Numbers:
     """The share that each source explains; a lower end above 0 is a P-value below 0.05.
 
-    What speaks for an effect is F over the part by which unequal variances move its critical value.
+    That of an effect between whole plots is of what their means vary by: it does not depend on how
+    many trials a plot has. What speaks for an effect is F over the part by which unequal variances
+    move its critical value.
     """
 
     def numbers(evidence: Evidence) -> Sequence[tuple[str, Estimate | Untested]]:
@@ -46,13 +48,12 @@ def _significance(experiment: Experiment) -> Numbers:
         for row in table:
             if row.f is None or row.f_crit is None or row.source == BLOCK:
                 continue
-            within = freedom_of_error(row, table)
+            within, size = units_of(row, table)
             tabled = float(stats.f.ppf(1 - evidence.error, row.df, within))
             # An analysis that may hardly err has an infinite one, and shows nothing anyway.
             is_moved = not is_printed and math.isfinite(tabled)
             beyond = row.f_crit / tabled if is_moved else 1.0
             label = f"{row.source.lower()}, F {write(row.f)} against {write(row.f_crit)}"
-            size = table[-1].df + 1
             found.append(
                 (label, explained(row.f, row.df, within, size, error=evidence.error, beyond=beyond))
             )

@@ -107,13 +107,15 @@ def _split(
     return _analyse(observations, evidence.error, whole)
 
 
-def freedom_of_error(row: Source, table: Sequence[Source]) -> int:
-    """Return the degrees of freedom of the error that a row is tested against.
+def units_of(row: Source, table: Sequence[Source]) -> tuple[int, int]:
+    """Return the degrees of freedom of the error that a row is tested against, and its units.
 
-    The error of a stratum follows the rows that it tests; a printed table has one.
+    The error of a stratum follows the rows that it tests; a printed table has one. Its units are
+    the whole plots or the trials: all rows down to it have one degree of freedom less.
     """
     errors = {Kind.WHOLE_PLOT_ERROR.value, Kind.WITHIN.value}
-    return next(one.df for one in table[table.index(row) :] if one.source in errors)
+    place = next(n for n in range(table.index(row), len(table)) if table[n].source in errors)
+    return table[place].df, sum(one.df for one in table[: place + 1]) + 1
 
 
 def table_for_claims(experiment: Experiment, evidence: Evidence) -> Sequence[Source] | Untested:
