@@ -22,10 +22,10 @@ def placements_of(analysis: Analysis) -> str | None:
         return None
     quantities: list[Groups] = []
     for cell in analysis.cells:
-        groups: dict[int, list[float]] = defaultdict(list)
+        groups: dict[int, dict[int, float]] = defaultdict(dict)
         for block, mean in cell.samples.items():
             if mean > 0:
-                groups[shifts[block]].append(math.log(mean))
+                groups[shifts[block]][block] = math.log(mean)
         quantities.append(dict(sorted(groups.items())))
     said = f"the workers rotated between blocks, {number} placements"
     found = between_groups(quantities)

@@ -1,6 +1,8 @@
 """How much of a variance lies between groups of samples."""
 
-from collections.abc import Mapping, Sequence, Sized
+import math
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +12,8 @@ from numpy.typing import NDArray
 from collect.stats.estimates import ROUNDING, Estimate, Moments
 from collect.stats.spending import ERROR
 
-Groups = Mapping[int, Sequence[float]]
+Groups = Mapping[int, Mapping[int, float]]
+"""A value of each sample, by the name of its group and its own."""
 _DRAWS = 3999
 """So that the ends of a 95 % interval are draws, the 100th and the 3900th of 3999 in order."""
 _FAR = 1e5
@@ -54,28 +57,37 @@ def between_groups(quantities: Sequence[Groups]) -> Component | None:
     By the mean squares of a one-way random model (Searle, Casella and McCulloch 1992, section 3.6),
     whose components are averaged over the quantities before one below zero counts as zero. F is of
     the samples' means over the quantities, since quantities of one sample are not independent.
-    None where no group has two samples, or there is one group.
+    Where nothing varies, its p-value is 1. None where no group has two samples, or there is one
+    group.
     """
     usable = [groups for groups in quantities if _freedom(groups) > 0 and len(groups) > 1]
     if not usable:
         return None
+    # Quantities are averaged sample by sample: those of the same samples that have most values.
+    held = [{name: set(values) for name, values in groups.items()} for groups in usable]
+    most = max(held, key=lambda names: held.count(names) * sum(map(len, names.values())))
     whole = [
-        {name: np.asarray(values) - _mean(groups) for name, values in groups.items()}
-        for groups in usable
+        (groups, _mean(groups)) for groups, names in zip(usable, held, strict=True) if names == most
     ]
-    # Quantities are averaged sample by sample, so those that lack other samples are left out.
-    full = max(map(_sizes, whole), key=lambda sizes: sum(sizes.values()))
-    whole = [groups for groups in whole if _sizes(groups) == full]
-    together = {name: np.mean([groups[name] for groups in whole], axis=0) for name in whole[0]}
+    together = {
+        name: [
+            float(np.mean([groups[name][sample] - mean for groups, mean in whole]))
+            for sample in samples
+        ]
+        for name, samples in most.items()
+    }
     return Component(
         deviation=max(0.0, float(np.mean([_component(groups) for groups in usable]))) ** 0.5,
         effects={name: float(np.mean(values)) for name, values in together.items()},
-        p_value=float(scipy.stats.f_oneway(*together.values()).pvalue),
+        p_value=_p_of_groups(list(together.values())),
     )
 
 
-def _sizes(groups: Mapping[int, Sized]) -> dict[int, int]:
-    return {name: len(values) for name, values in groups.items()}
+def _p_of_groups(groups: Sequence[Sequence[float]]) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of groups that are constant
+        p_value = float(scipy.stats.f_oneway(*groups).pvalue)
+    return 1.0 if math.isnan(p_value) else p_value
 
 
 def _freedom(groups: Groups) -> int:
@@ -83,16 +95,17 @@ def _freedom(groups: Groups) -> int:
 
 
 def _mean(groups: Groups) -> float:
-    return float(np.mean([np.mean(values) for values in groups.values()]))
+    return float(np.mean([np.mean([*values.values()]) for values in groups.values()]))
 
 
 def _component(groups: Groups) -> float:
-    sizes = np.array([len(values) for values in groups.values()])
-    means = np.array([np.mean(values) for values in groups.values()])
+    parts = [np.array([*values.values()]) for values in groups.values()]
+    sizes = np.array([len(part) for part in parts])
+    means = np.array([part.mean() for part in parts])
     total = sizes.sum()
     grand = float((sizes * means).sum() / total)
     between = float((sizes * (means - grand) ** 2).sum()) / (len(sizes) - 1)
-    within = sum(float(((np.asarray(v) - np.mean(v)) ** 2).sum()) for v in groups.values())
+    within = sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
     usual = (total - (sizes**2).sum() / total) / (len(sizes) - 1)
     return (between - within / _freedom(groups)) / float(usual)
 

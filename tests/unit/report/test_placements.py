@@ -80,12 +80,16 @@ def test_a_run_that_does_not_rotate_says_nothing(tmp_path):
     assert placements_of(analyse(open_run(str(tmp_path / "night")))) is None
 
 
+def numbered(groups):
+    """Groups whose samples are named by their places."""
+    return {name: dict(enumerate(values)) for name, values in groups.items()}
+
+
 def test_the_component_is_the_variance_between_groups():
     rng = np.random.default_rng(2)
-    groups = {
-        name: (level + rng.normal(0, 0.1, 4)).tolist()
-        for name, level in enumerate(rng.normal(0, 0.3, 400))
-    }
+    groups = numbered(
+        {name: level + rng.normal(0, 0.1, 4) for name, level in enumerate(rng.normal(0, 0.3, 400))}
+    )
     found = between_groups([groups])
     assert found.deviation == pytest.approx(0.3, rel=0.1)
     assert found.p_value < 1e-6
@@ -93,21 +97,40 @@ def test_the_component_is_the_variance_between_groups():
 
 def test_groups_of_unequal_size_count_by_their_size():
     """Mean squares of 3 between and 1 within; a group has (4 - 10 / 4) / 1 = 1.5 samples."""
-    found = between_groups([{0: [0.0], 1: [1.0, 2.0, 3.0]}])
+    found = between_groups([numbered({0: [0.0], 1: [1.0, 2.0, 3.0]})])
     assert found.deviation == pytest.approx(((3 - 1) / 1.5) ** 0.5)
 
 
 def test_quantities_that_lost_different_samples_are_not_averaged():
-    one = {0: [1.0], 1: [1.1, 1.2], 2: [0.9, 1.0]}
-    other = {0: [1.0, 1.1], 1: [1.2], 2: [1.0, 0.9]}
+    one = numbered({0: [1.0], 1: [1.1, 1.2], 2: [0.9, 1.0]})
+    other = numbered({0: [1.0, 1.1], 1: [1.2], 2: [1.0, 0.9]})
     assert between_groups([one, other]).p_value == between_groups([one]).p_value
+
+
+def test_quantities_that_lost_as_many_samples_are_averaged_only_if_these_are_the_same():
+    """The one lost block 5, the other block 1; out of step, a slow block would meet a fast one."""
+    one = {0: {1: 1.0, 3: 3.0}, 1: {2: 1.5, 4: 2.6}}
+    other = {0: {3: 3.0, 5: 1.0}, 1: {2: 1.5, 4: 2.6}}
+    assert between_groups([one, other]).p_value == between_groups([one]).p_value
+
+
+def test_quantities_that_lost_one_block_together_outweigh_the_one_that_kept_it():
+    kept = {0: {1: 1.0, 3: 3.0, 5: 9.0}, 1: {2: 1.5, 4: 2.6}}
+    lost = [{0: {1: 1.0, 3: 2.0 + n}, 1: {2: 1.5, 4: 2.6}} for n in (0, 1)]
+    assert between_groups([kept, *lost]).p_value == between_groups(lost).p_value
+
+
+def test_groups_of_equal_values_do_not_differ():
+    """As times of a clock of whole milliseconds."""
+    found = between_groups([{0: {1: 2.0, 3: 2.0}, 1: {2: 2.0, 4: 2.0}}])
+    assert (found.deviation, found.p_value) == (0, 1)
 
 
 def test_groups_that_are_alike_are_called_different_in_one_of_twenty():
     rng = np.random.default_rng(6)
     alarms = sum(
         between_groups(
-            [{g: rng.normal(0, 1, 4).tolist() for g in range(3)} for _ in range(2)]
+            [numbered({g: rng.normal(0, 1, 4) for g in range(3)}) for _ in range(2)]
         ).p_value
         < 0.05
         for _ in range(400)
