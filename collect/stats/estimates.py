@@ -200,9 +200,10 @@ def geometric_t(sample: Sequence[float], error: float = ERROR) -> Estimate:
     The mean of times, of bytes and of ratios: what is positive varies by factors, its interval does
     not reach 0, and a mean of ratios is the ratio of means. A sample that holds a zero, as clocks
     of whole milliseconds give it, has its arithmetic mean, without an interval unless all are zero.
-    An interval too long for numbers is left out.
+    Values that differ by rounding are equal, also where their logs are near 0. An interval too long
+    for numbers is left out.
     """
-    if min(sample) == max(sample):
+    if np.ptp(sample) <= ROUNDING * min(sample):
         return mean_t(sample, error)
     if min(sample) <= 0:
         return Estimate(float(np.mean(sample)), samples=len(sample))

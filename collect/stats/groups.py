@@ -12,7 +12,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from collect.stats.components import centred
-from collect.stats.estimates import Estimate
+from collect.stats.estimates import ROUNDING, Estimate
 from collect.stats.spending import ERROR, corrected
 
 Groups = Sequence[Sequence[float]]
@@ -61,12 +61,14 @@ def compare_in_blocks(groups: Groups) -> list[GroupTest]:
     """Test by F with blocks in the model, and by F of aligned ranks.
 
     Aligned ranks (Hodges and Lehmann 1962) are those of all values, each less the mean of its
-    block: one slow value weighs little. Empty when the tests cannot be computed.
+    block: one slow value weighs little. Values that differ by rounding are tied. Empty when the
+    tests cannot be computed.
     """
     values = np.array(groups, dtype=float)
     if len(values) < 2 or not _left_in_blocks(values).any():
         return []
-    aligned = stats.rankdata(values - values.mean(axis=0), axis=None).reshape(values.shape)
+    steps = (values - values.mean(axis=0)) / (ROUNDING * np.abs(values).max())
+    aligned = stats.rankdata(np.round(steps), axis=None).reshape(values.shape)
     return [
         GroupTest(name, *_f_in_blocks(response))
         for name, response in (("F, blocks in the model", values), ("aligned ranks, F", aligned))
@@ -85,8 +87,14 @@ def _f_in_blocks(values: np.ndarray[Any, Any]) -> tuple[float, tuple[float, floa
 
 def _left_in_blocks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return what is left of groups in blocks without the means of groups and blocks."""
-    left = centred(values)
-    return np.where(np.abs(left) > 1e-12 * np.abs(values).max(initial=0), left, 0.0)
+    return _without_rounding(centred(values), values)
+
+
+def _without_rounding(
+    left: np.ndarray[Any, Any], values: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    """Return what is left of values, 0 where that is their rounding."""
+    return np.where(np.abs(left) > ROUNDING * np.abs(values).max(initial=0), left, 0.0)
 
 
 def check_residuals(
@@ -101,7 +109,8 @@ def check_residuals(
     if in_blocks:
         parts = list(_left_in_blocks(np.array(groups, dtype=float)))
     else:
-        parts = [np.asarray(group) - np.mean(group) for group in groups]
+        of_group = [np.asarray(group, dtype=float) for group in groups]
+        parts = [_without_rounding(values - values.mean(), values) for values in of_group]
     squares = np.array([float((part**2).sum()) for part in parts])
     if squares.sum() == 0:
         return None
@@ -154,7 +163,7 @@ def p_of_ratio(ratios: Sequence[float], error: float = ERROR) -> float | None:
     without any spread.
     """
     logs = np.log(ratios)
-    if len(logs) < 2 or np.ptp(logs) <= 1e-12:
+    if len(logs) < 2 or np.ptp(logs) <= ROUNDING:
         return None
     return corrected(float(stats.ttest_1samp(logs, 0).pvalue), error)
 

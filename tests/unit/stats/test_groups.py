@@ -39,9 +39,11 @@ def test_ranks_are_aligned_inside_their_blocks():
     f, aligned = compare_in_blocks(BASES)
     assert f.degrees == aligned.degrees == (2, 2 * 21)
     assert aligned.p_value < 0.01
-    (night,) = nights(1, 4, 5, "normal")  # without ties, which rounding would break
+    (night,) = nights(1, 4, 5, "normal")
     slow = night + np.array([0, 50, 0, 7, 0])
     assert compare_in_blocks(slow)[1] == compare_in_blocks(night)[1]
+    # Some of these are tied, which their rounding must not break.
+    assert compare_in_blocks(BASES + np.arange(22))[1] == compare_in_blocks(BASES)[1]
 
 
 def test_two_groups_in_blocks_are_those_of_a_paired_t_test():
@@ -174,3 +176,9 @@ def test_outliers_do_not_hang_on_the_unit(sample, factor):
     assert len(outliers(sample)) < len(sample) / 2 or np.ptp(sample) == 0
     exact = [2.0 ** round(np.log2(factor)) * value for value in sample]
     assert outliers(exact) == outliers(sample)
+
+
+def test_residuals_of_rounding_are_none():
+    groups = [[0.1] * 3, [0.7] * 3]
+    assert any(np.mean(group) != group[0] for group in groups)
+    assert check_residuals(groups) is None

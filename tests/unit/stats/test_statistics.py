@@ -55,6 +55,13 @@ def test_intervals_hold_the_mean_and_never_invent_certainty(sample):
     assert (mean_t(sample).low is None) == (len(sample) < 2)
 
 
+def test_ratios_that_differ_by_rounding_are_equal():
+    """0.3 ms are 0.30000000000000004 where they are summed; the logs of both ratios are near 0."""
+    estimate = geometric_t([0.3 / 0.3, (0.1 + 0.2) / 0.3, 0.3 / 0.3])
+    assert (0.1 + 0.2) / 0.3 != 1
+    assert estimate.low == estimate.value == estimate.high
+
+
 @given(sample=st.lists(st.floats(1e-3, 1e6), min_size=2, max_size=12))
 def test_no_interval_of_a_time_reaches_0(sample):
     moments = Moments(len(sample), float(np.mean(sample)), float(np.var(sample, ddof=1)))
