@@ -11,13 +11,11 @@ from scipy.optimize import isotonic_regression
 from collect.cells.notation import show
 from collect.replication.evidence import Evidence, Untested
 from collect.run.cell import Cell
-from collect.stats.estimates import Estimate
+from collect.stats.estimates import ROUNDING, Estimate
 from collect.stats.spending import ERROR
 
 _TICK_MS = 1e-6
 """One nanosecond, the unit of the logs: times of zero have no logarithm."""
-_ROUNDING = 1e-12
-"""Advantages that differ by less are the same: some thousand times the precision of a double."""
 _Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -37,11 +35,11 @@ def crossing(
     """
     rows = np.asarray(blocks, dtype=float)
     value = _cross(places, rows.mean(axis=0))
-    if len(rows) < 2 or np.ptp(rows, axis=0).min() <= _ROUNDING:
+    if len(rows) < 2 or np.ptp(rows, axis=0).min() <= ROUNDING:
         return Estimate(value, samples=len(rows))
     logs = np.log(places)
     undecided = [
-        logs[place] + part * (logs[place + 1] - logs[place])
+        float(np.interp(part, (0, 1), logs[place : place + 2]))  # the ends are places themselves
         for place in range(len(logs) - 1)
         for part in _undecided(rows[:, place], rows[:, place + 1], error)
     ]

@@ -8,14 +8,12 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from collect.stats.estimates import Estimate
+from collect.stats.estimates import ROUNDING, Estimate
 from collect.stats.spending import ERROR, corrected
 
 Trials = Sequence[float]
 """The trial means of a cell in one run, in ms."""
 Unit = Literal["runs", "trials"]
-
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def _between(
     groups = [group for group in (after, before, noise) if len(group) > 1]
     squares = sum(float(((m - m.mean()) ** 2).sum()) for m in map(_means, groups))
     freedom = sum(len(group) - 1 for group in groups)
-    if squares <= _ROUNDING**2:
+    if squares <= ROUNDING**2:
         return "the runs of each side are all equal, so the variance between runs is unknown"
     of_runs = squares / freedom * (1 / len(after) + 1 / len(before))
 
@@ -109,7 +107,7 @@ def _between(
     missing = sum((_mean_inverse(side) - expected) / len(side) for side in (after, before))
     runs = [*after, *before, *noise]
     of_trials, trials_freedom = 0.0, sum(len(run) - 1 for run in runs)
-    if missing > _ROUNDING and trials_freedom:
+    if missing > ROUNDING and trials_freedom:
         spread = sum(float(((run - run.mean()) ** 2).sum()) for run in runs)
         of_trials = missing * spread / trials_freedom
     return _Error(math.sqrt(of_runs + of_trials), freedom)
@@ -120,7 +118,7 @@ def _within(after: np.ndarray, before: np.ndarray) -> _Error | str:
     for name, run in (("first", before), ("other", after)):
         if len(run) < 2:
             return f"one trial in the {name} run; at least two are needed to estimate a variance"
-    if max(np.ptp(after), np.ptp(before)) <= _ROUNDING:
+    if max(np.ptp(after), np.ptp(before)) <= ROUNDING:
         return "the trials of each run are all equal, so the variance between trials is unknown"
     freedoms = len(after) - 1, len(before) - 1
     parts = [float(np.var(run, ddof=1)) / len(run) for run in (after, before)]

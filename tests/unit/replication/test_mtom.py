@@ -76,6 +76,8 @@ def test_an_interval_can_be_open():
     blocks = [[-0.1, 0.1], [-0.101, -0.05], [-0.1, -0.05], [-0.1, 0.2]]
     assert crossing([1, 2], blocks).high == math.inf
     assert crossing([1, 2], blocks).low < 2
+    # The logarithm of 24 is not the sum of that of 3 and of what lies between, but for rounding.
+    assert crossing([3, 24], blocks).high == math.inf
 
 
 def test_nothing_is_published_but_the_text():
