@@ -16,6 +16,7 @@ from collect.costs.packets import prove_capture
 from collect.costs.parts import prove_parts
 from collect.costs.profiles import changed_profiles
 from collect.costs.resources import prove_resources
+from collect.csv_fields import long_fields
 from collect.errors import quoted
 from collect.files import flush
 from collect.logs.cache import Cache
@@ -273,7 +274,7 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
         yield Finding(
             "cells",
             "cells.csv",
-            f"cells.csv: has {len(found) - 1} rows or other columns, but the trials give "
+            f"cells.csv: has {max(len(found) - 1, 0)} rows or other columns, but the trials give "
             f"{len(expected) - 1} rows; {again}",
         )
         return
@@ -319,7 +320,8 @@ def _without(columns: Collection[str], rows: Sequence[Sequence[str]]) -> list[li
 
 
 def _rows(text: str) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(text, newline="")))
+    with long_fields():
+        return list(csv.reader(io.StringIO(text, newline="")))
 
 
 def _same(one: str, other: str) -> bool:

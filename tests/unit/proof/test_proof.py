@@ -343,6 +343,13 @@ def test_rates_that_an_earlier_version_may_have_written_are_proven(
     assert any("calls_per_s" in text for _, _, text in findings(run)) is is_found
 
 
+@pytest.mark.parametrize("content", ["", "x" * 200_000, '"' + "x,\n" * 100_000])
+def test_what_is_no_table_of_cells_is_found(run, content):
+    (run.directory / "cells.csv").write_text(content)
+    kind, _, text = only(run)
+    assert (kind, "-1 rows" in text) == ("cells", False)
+
+
 def test_a_cell_left_out_is_found(run):
     path = run.directory / "cells.csv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
