@@ -1,5 +1,6 @@
 """Finer rates around the capacity of each system, as a profile for the next night."""
 
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -100,4 +101,5 @@ def _lines(name: str, found: Sequence[Capacity], factor: str, analysis: Analysis
 
 
 def _yaml(level: Level) -> str:
-    return f'"{level}"' if isinstance(level, str) else level_text(level)
+    # A text of JSON is one of YAML.
+    return json.dumps(level, ensure_ascii=False) if isinstance(level, str) else level_text(level)

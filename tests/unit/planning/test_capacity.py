@@ -196,6 +196,26 @@ def test_finer_rates_go_into_a_profile_of_the_study(night, tmp_path, monkeypatch
     assert "the profile refined-2 has" in refine(analysis)
 
 
+def test_finer_rates_keep_the_levels_of_a_system_whatever_their_letters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    odd = ['a "b"', "c:\\temp"]
+    study = load_study(
+        rates=RATES,
+        capacity={"p99_ms": 50},
+        factors={"transport": odd, "rate": list(RATES)},
+        clients="any",
+        needs=[],
+        domains={},
+    )
+    file = tmp_path / "playbooks/studies/load.yml"
+    file.parent.mkdir(parents=True)
+    file.write_text(study)
+    make_run(tmp_path / "night", service_ms, study=study)
+    refine(analyse(open_run(str(tmp_path / "night"))))
+    grids = read_study(file).profile("refined", 5).grids
+    assert [grid["transport"] for grid in grids] == [(odd[0],), (odd[1],)]
+
+
 @pytest.fixture
 def kit(tmp_path, monkeypatch):
     """The study file of an installation, which lies elsewhere; this directory is empty."""
