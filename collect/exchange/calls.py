@@ -161,15 +161,17 @@ def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[s
 
 
 def _errors(trials: Sequence[Trial]) -> dict[str, tuple[str, list[Any]]]:
-    found = [
-        (trial.id, error.seq, error.text)
+    """Return one text a call, since a call with two would be joined twice: the first."""
+    texts = {
+        (trial.id, error.seq): error.text
         for trial in trials
-        for error in trial.errors
+        for error in reversed(trial.errors)
         if 0 <= error.seq < trial.calls_rows
-    ]
-    columns = (("trial", "VARCHAR"), ("seq", "BIGINT"), ("text", "VARCHAR"))
+    }
     return {
-        name: (kind, [row[place] for row in found]) for place, (name, kind) in enumerate(columns)
+        "trial": ("VARCHAR", [trial for trial, _ in texts]),
+        "seq": ("BIGINT", [seq for _, seq in texts]),
+        "text": ("VARCHAR", [*texts.values()]),
     }
 
 

@@ -176,7 +176,10 @@ def test_jtl_is_what_jmeter_writes(run_of, exported):
         planned,
         times,
         statuses={1: "error", 2: "wrong"},
-        errors=[{"seq": planned.warmup_rows[0] + 1, "thread": 0, "text": text}],
+        errors=[
+            {"seq": planned.warmup_rows[0] + 1, "thread": 0, "text": said}
+            for said in (text, "a second text of one call")
+        ],
         clock={"anchor_start_utc": "2026-03-01T22:00:00.250Z"},
     )
     path = exported(run, "jtl")
