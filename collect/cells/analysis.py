@@ -28,6 +28,12 @@ class Analysis:
         return [finding for finding in self.findings if finding.kind == kind]
 
     @property
+    def verified(self) -> list[Trial]:
+        """Every verified trial: those of cells, then those that never count."""
+        of_cells = (item.trial for cell in self.cells for item in cell.trials)
+        return [*of_cells, *self.profiled, *self.captured]
+
+    @property
     def sealed(self) -> int:
         """How many trials are verified."""
         return sum(len(cell.trials) for cell in self.cells)

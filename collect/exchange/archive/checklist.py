@@ -31,7 +31,7 @@ def checklist(
 
 def _described(analysis: Analysis, findings: Sequence[Finding]) -> dict[str, object]:
     run, provenance = analysis.run, analysis.run.provenance
-    trials = [*(t.trial for cell in analysis.cells for t in cell.trials), *analysis.profiled]
+    trials = analysis.verified
     span = max(t.ended_at for t in trials) - min(t.started_at for t in trials)
     verdicts = Counter(str(judged.measured.verdict) for judged in replicate(analysis).claims)
     columns, nodes = nodes_of(provenance)

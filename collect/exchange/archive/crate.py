@@ -11,7 +11,6 @@ from rocrate.rocrate import ROCrate
 from collect.cells.analysis import Analysis
 from collect.exchange.archive.manifest import RUNS, kit_version
 from collect.run.provenance import Provenance
-from collect.run.trials import Trial
 from collect.run.verify import Finding
 
 METADATA = "ro-crate-metadata.json"
@@ -68,7 +67,7 @@ def crate_metadata(
         "manifest.json has the SHA-256 of each file."
     )
     root = crate.root_dataset
-    trials = [trial for analysis in analyses for trial in _trials(analysis)]
+    trials = [trial for analysis in analyses for trial in analysis.verified]
     root["datePublished"] = _day(max(trial.ended_at for trial in trials))
     profile = {"@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"}
     root["conformsTo"] = crate.add(ContextEntity(crate, _PROFILE, properties=profile))
@@ -84,7 +83,7 @@ def _run(
     crate: ROCrate, analysis: Analysis, facts: Sequence[Finding], sizes: Mapping[str, int]
 ) -> Any:
     """Describe a run: its files, what made them, and the action by which it did."""
-    run, provenance, trials = analysis.run, analysis.run.provenance, _trials(analysis)
+    run, provenance, trials = analysis.run, analysis.run.provenance, analysis.verified
     base = f"{RUNS}/{run.name}/"
     files = {
         name: _file(crate, f"{base}{name}", f"{text}, of the run {run.name}", sizes)
@@ -166,10 +165,6 @@ def _file(crate: ROCrate, path: str, text: str, sizes: Mapping[str, int]) -> Any
         "contentSize": str(sizes[path]),
     }
     return crate.add_file(dest_path=path, properties=properties)
-
-
-def _trials(analysis: Analysis) -> list[Trial]:
-    return [*(t.trial for cell in analysis.cells for t in cell.trials), *analysis.profiled]
 
 
 def _instant(at: datetime) -> str:

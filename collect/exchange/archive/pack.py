@@ -24,7 +24,7 @@ from collect.exchange.archive.manifest import (
     kit_version,
 )
 from collect.exchange.archive.signature import sign
-from collect.exchange.archive.unpack import DIGEST_BYTES
+from collect.exchange.archive.unpack import DIGEST_BYTES, digest_of
 from collect.files import beside
 from collect.proof.check import prove
 from collect.report.page import write_report
@@ -191,8 +191,7 @@ def _member(file: Path) -> Member:
 
 def _ended(analysis: Analysis) -> datetime:
     """Return when the last trial of a run ended."""
-    trials = [*(t.trial for cell in analysis.cells for t in cell.trials), *analysis.profiled]
-    return max(trial.ended_at for trial in trials)
+    return max(trial.ended_at for trial in analysis.verified)
 
 
 def _write(
@@ -220,13 +219,7 @@ def _write(
             if digest.hexdigest() != member.sha256:
                 raise InputError(f"{name}: changed while it was packed; run the same command again")
     with path.open("r+b") as stream:
-        left, digest = stream.seek(0, 2) - DIGEST_BYTES, hashlib.sha256()
-        stream.seek(0)
-        while left:
-            chunk = stream.read(min(_CHUNK, left))
-            digest.update(chunk)
-            left -= len(chunk)
-        stream.write(digest.hexdigest().encode())
+        stream.write(digest_of(stream, stream.seek(0, 2) - DIGEST_BYTES))
 
 
 def _info(name: str, at: datetime) -> zipfile.ZipInfo:

@@ -287,13 +287,18 @@ def _prove_whole(stream: BinaryIO) -> None:
     tail = stream.read(_END_OF_ZIP.size + DIGEST_BYTES)
     if end < 0 or not tail.startswith(_MAGIC) or _END_OF_ZIP.unpack_from(tail)[-1] != DIGEST_BYTES:
         raise _RefusedError("was cut, lengthened, or changed by another program")
-    digest, left = hashlib.sha256(), size - DIGEST_BYTES
+    if digest_of(stream, size - DIGEST_BYTES) != tail[-DIGEST_BYTES:]:
+        raise _RefusedError("was changed after it was packed")
+
+
+def digest_of(stream: BinaryIO, size: int) -> bytes:
+    """Return the SHA-256 of so many bytes of a file, in hexadecimal; the next ones follow them."""
+    digest, left = hashlib.sha256(), size
     stream.seek(0)
     while left and (chunk := stream.read(min(_CHUNK, left))):
         digest.update(chunk)
         left -= len(chunk)
-    if digest.hexdigest().encode() != tail[-DIGEST_BYTES:]:
-        raise _RefusedError("was changed after it was packed")
+    return digest.hexdigest().encode()
 
 
 @contextmanager

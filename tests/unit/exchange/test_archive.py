@@ -228,6 +228,20 @@ def test_an_open_run_is_packed_and_the_archive_says_what_is_missing(tmp_path):
     assert main(["check", str(output)]) == 1
 
 
+def test_trials_that_keep_their_packets_are_counted_where_the_archive_is_described(tmp_path):
+    study = study_of(
+        {"size": [1, 2]}, profiles={"demo": {"replicates": 1, "calls": 2, "warmup": 1}}
+    )
+    times = [1.0, 2.0]
+    make_run(tmp_path / "kept", lambda one, _: times[: one.calls], study=study, capture=True)
+    output = tmp_path / "kept.zip"
+    assert main(["archive", str(tmp_path / "kept"), "-o", str(output)]) == 0
+    members = _members(output)
+    assert b"4 of 4 sealed and verified |" in members["CHECKLIST.md"]
+    assert b"| 4 ok |" in members["CHECKLIST.md"]
+    assert b"4 directories: trial.json is the seal" in members["ro-crate-metadata.json"]
+
+
 def test_every_changed_byte_is_found(signed, tmp_path, capsys):
     content = signed.read_bytes()
     changed = tmp_path / "changed.zip"
