@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from collect.cells.notation import show_level
+from collect.cells.notation import names_in
 from collect.planning.night import Outlook, PlotsPlan, Quantity, Row, Way
 from collect.planning.pilot import PilotCell
 from collect.printable import console, print_table
@@ -114,7 +114,7 @@ def print_text(outlook: Outlook) -> None:
     print_table(_cells(outlook))
     print_table(_rows(outlook))
     for cell, reason in outlook.lacking.items():
-        out.print(Text(f"not planned: {_named(cell)}: {reason}"))
+        out.print(Text(f"not planned: {names_in(cell)}: {reason}"))
     of_plots = _of_plots(outlook.plots, outlook.wish.half_width) if outlook.plots else []
     for line in (*_summary(outlook), *of_plots, *outlook.notes):
         out.print(Text(line))
@@ -164,13 +164,9 @@ def _rows(outlook: Outlook) -> Table:
 
 def _name(quantity: Quantity, contrast: str | None) -> str:
     if contrast is None:
-        return _named(quantity.cells[0])
+        return names_in(quantity.cells[0])
     levels = " / ".join(level_text(cell[contrast]) for cell in quantity.cells)
-    return ", ".join(filter(None, [levels, _named(quantity.cells[0].without(contrast))]))
-
-
-def _named(cell: Cell) -> str:
-    return ", ".join(f"{factor} {show_level(level)}" for factor, level in cell.items())
+    return ", ".join(filter(None, [levels, names_in(quantity.cells[0].without(contrast))]))
 
 
 def _summary(outlook: Outlook) -> list[str]:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from collect.cells.analysis import Analysis
-from collect.cells.notation import show, show_estimate, show_level
+from collect.cells.notation import names_in, show, show_estimate, show_level
 from collect.counts import show_count
 from collect.errors import InputError
 from collect.printable import console, print_table
@@ -27,7 +27,6 @@ from collect.report.compare.ratios import (
     SideCell,
     compare_cells,
 )
-from collect.run.cell import Cell
 from collect.run.directory import Run
 from collect.run.interference import disturbances
 from collect.templates import templates_in
@@ -153,11 +152,11 @@ def _disturbed(side: Side) -> str:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """Return a label for each run: its name, or its path when two runs have the same name."""
+    """Return a label for each run: its name, or its place when two runs have the same name."""
     names = [run.name for run in runs]
     if len(set(names)) == len(names):
         return names
-    paths = [str(run.directory) for run in runs]
+    paths = [run.archived or str(run.directory) for run in runs]
     for name, path in zip(names, paths, strict=True):
         if paths.count(path) > 1:
             raise InputError(f"the run {name} is given twice; name two or more different runs")
@@ -196,7 +195,7 @@ def print_text(outcome: Outcome) -> None:
     for side in outcome.others:
         print_table(_cells(outcome, side.label))
     for absence in outcome.compared.absences:
-        out.print(Text(f"only in {absence.only_in}: {_name(absence.factors)}"))
+        out.print(Text(f"only in {absence.only_in}: {names_in(absence.factors)}"))
     out.print(_differences(outcome))
     for line in (outcome.method, *outcome.summary):
         out.print(Text(line))
@@ -231,7 +230,7 @@ def as_json(outcome: Outcome) -> str:
 def as_html(outcome: Outcome) -> str:
     """Return one HTML page that needs no other file and no network."""
     environment = templates_in("report/compare")
-    environment.filters.update(level=show_level, name=_name, time=_time)
+    environment.filters.update(level=show_level, name=names_in, time=_time)
     return environment.get_template("page.html.j2").render(
         outcome=outcome,
         first=outcome.reference.label,
@@ -333,7 +332,3 @@ def _finite(value: float | None) -> float | None:
 
 def _time(cell: SideCell) -> str:
     return cell.outcome if cell.mean_ms is None else show(cell.mean_ms)
-
-
-def _name(factors: Cell) -> str:
-    return ", ".join(f"{name} {show_level(level)}" for name, level in factors.items())

@@ -630,6 +630,18 @@ def test_two_runs_of_one_name_are_told_apart_and_one_run_twice_is_refused(run_of
     assert "the run night is given twice" in capsys.readouterr().err
 
 
+def test_runs_of_one_name_in_two_archives_are_named_by_their_archives(tmp_path, capsys):
+    names = []
+    for place in ("a", "b"):
+        make_run(tmp_path / place / "night", sort_times)
+        names.append(f"{tmp_path / place}.zip")
+        assert main(["archive", str(tmp_path / place / "night"), "-o", names[-1]]) == 0
+    capsys.readouterr()
+    assert main(["compare", *names, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["runs"] == [f"{name}/night" for name in names]
+
+
 def disturbed(run, load):
     """Let the load before every trial of a run have been so high."""
     for planned in run.plan:
