@@ -1,6 +1,7 @@
 """Analysis of variance of any tidy CSV: one or two factors and their interaction, and blocks."""
 
 import csv
+import math
 import re
 import sys
 from collections import Counter
@@ -277,6 +278,13 @@ def _check(observations: Observations) -> None:
         raise InputError("every level has one observation; add replicates")
     if np.ptp(observations.response) == 0:
         raise InputError("all observations are equal; there is no variance to analyse")
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = float(np.square(observations.response - observations.response.mean()).sum())
+    if not sys.float_info.min / ROUNDING < squares < math.inf:
+        raise InputError(
+            "the squares of these numbers are too large or too small for a computer; multiply "
+            "the numbers by a constant"
+        )
     cells: dict[tuple[str, ...], set[float]] = {}
     for levels, value in zip(cells_of, observations.response.tolist(), strict=True):
         cells.setdefault(levels, set()).add(value)

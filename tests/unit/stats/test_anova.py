@@ -334,6 +334,8 @@ def test_spaces_after_commas_belong_to_nothing(tmp_path, capsys):
         ("a,b,y\nx,u,1\nx,u,2\n", [], "factor 'a' has one level, 'x'"),
         ("a,b,y\nx,u,1\nz,u,2\n", [], "every level has one observation"),
         ("a,b,y\nx,u,1\nx,u,1\nz,u,1\n", [], "all observations are equal"),
+        ("a,y\nx,1e300\nx,2e300\nz,1e300\nz,3e300\n", [], "are too large or too small"),
+        ("a,y\nx,1e-200\nx,2e-200\nz,1e-200\nz,3e-200\n", [], "are too large or too small"),
         ("a,b,y\nx,u,1\nx,u,2\nz,v,1\n", ["--factor", "b"], "2 of 4 combinations"),
         ("a,b,y\nx,u,1\nx,v,2\nz,u,1\nz,v,1\n", ["--factor", "b"], "x, u has one observation"),
         ('a,y,c\nx,1,\nx,2,"s\nx,3,\nz,4,"s\n', [], "line 3 cannot be read (',' expected"),
