@@ -1,5 +1,6 @@
 """A service that does not come up is told with its journal and the next step."""
 
+import json
 import os
 import subprocess
 import sys
@@ -167,20 +168,30 @@ def test_where_nothing_is_due_nothing_but_one_question_is_asked(tmp_path, progra
 AGAIN = """#!/bin/bash
 echo "$*" >>"$(dirname "$0")/calls"
 case "$1" in
-  restart) [ ! -e "$(dirname "$0")/broken" ] || { echo "Job failed" >&2; exit 1; } ;;
+  restart)
+    cat "$(dirname "$0")"/*.service >"$(dirname "$0")/restarted" 2>/dev/null
+    [ ! -e "$(dirname "$0")/broken" ] || { echo "Job failed" >&2; exit 1; } ;;
   *) echo active ;;
 esac
 """
 
 
-def played_again(tmp_path, programs):
+def played_again(tmp_path, programs, **more):
+    own = {
+        "service_up_units": ["a.service", "b.service"],
+        "service_up_probe": f"test -e {tmp_path}/ready",
+        "service_up_timeout_s": 1,
+    }
+    return played_tasks(tmp_path, programs, "service_up", "again", **own, **more)
+
+
+def played_tasks(tmp_path, programs, role, tasks, **given):
     (programs / "systemctl").write_text(AGAIN)
-    given = "{name: service_up, tasks_from: again}"
-    units = "[a.service, b.service]"
-    probe = f"service_up_probe: 'test -e {tmp_path}/ready'"
-    play = PLAY.replace("{name: service_up}", given).replace("[no-such-unit.service]", units)
+    given["__service_up_directory"] = str(tmp_path)
+    called = f"{{name: {role}, tasks_from: {tasks}, rolespec_validate: false}}"
+    play = PLAY.replace("{name: service_up}", called)
     (tmp_path / "play.yml").write_text(
-        play.replace("service_up_units:", f"{probe}, service_up_timeout_s: 1, service_up_units:")
+        play.replace("{service_up_units: [no-such-unit.service]}", json.dumps(given))
     )
     done = played(tmp_path, programs)
     calls = (programs / "calls").read_text().splitlines()
@@ -193,6 +204,62 @@ def test_services_are_restarted_at_once_and_waited_for_by_one_task(tmp_path, pro
     done, said, calls = played_again(tmp_path, programs)
     assert done.returncode == 0, said
     assert calls == ["daemon-reload", "restart a.service b.service"]
+    assert done.stdout.count("TASK [") == 2, said  # the first one includes the role
+
+
+def test_the_files_of_units_are_written_before_the_restart(tmp_path, programs):
+    (tmp_path / "ready").touch()
+    files = ["[Unit]\nDescription=a\n", "# $HOME %p `id` ä\n\n[Service]\n"]
+    done, said, calls = played_again(tmp_path, programs, service_up_files=files)
+    assert done.returncode == 0, said
+    assert calls == ["daemon-reload", "restart a.service b.service"]
+    assert (tmp_path / "restarted").read_text() == "".join(files)
+    units = [tmp_path / "a.service", tmp_path / "b.service"]
+    assert [unit.stat().st_mode & 0o777 for unit in units] == [0o644] * 2
+    assert not [*tmp_path.glob(".*.service")]
+
+
+def test_a_group_of_trials_starts_tomcat_with_its_own_threads_by_one_task(tmp_path, programs):
+    of_play = {
+        "tomcat_probes": [],
+        "tomcat_ready_timeout_s": 1,
+        "tomcat_archive_sha256": "0" * 64,
+        "tomcat_jdk": "/opt/rackbench/jdk",
+        "tomcat_heap_mb": 64,
+        "tomcat_jvm_options": ["-Xss1m"],
+        "tomcat_threads": 7,
+    }
+    done, said, calls = played_tasks(tmp_path, programs, "tomcat", "set", **of_play)
+    assert done.returncode == 0, said
+    assert calls == ["daemon-reload", "restart rackbench-tomcat.service"]
+    text = (tmp_path / "restarted").read_text()
+    assert " -Xss1m " in text
+    assert " -Drackbench.tomcat.threads=7 " in text
+    assert text.endswith("WantedBy=multi-user.target\n")
+    assert done.stdout.count("TASK [") == 2, said  # the first one includes the role
+
+
+def test_a_group_of_trials_starts_all_worker_programs_by_one_task(tmp_path, programs):
+    program = {"main_class": "org.rackbench.Any", "arguments": "--name 'a \"b\"'"}
+    of_play = {
+        "__worker_programs_probe": "",
+        "worker_programs_ready_timeout_s": 1,
+        "worker_programs_archive_sha256": "0" * 64,
+        "worker_programs_jdk": "/opt/rackbench/jdk-25",
+        "worker_programs_jvm_options": ["-XX:+UseG1GC"],
+        "worker_programs_list": [
+            {"name": name, "heap_mb": heap, **program} for name, heap in (("one", 8), ("two", 16))
+        ],
+    }
+    done, said, calls = played_tasks(tmp_path, programs, "worker_programs", "set", **of_play)
+    assert done.returncode == 0, said
+    assert calls == ["daemon-reload", "restart rackbench-one.service rackbench-two.service"]
+    for name, heap in (("one", 8), ("two", 16)):
+        text = (tmp_path / f"rackbench-{name}.service").read_text()
+        assert f"Description={name} of the bench\n" in text
+        assert f"/jdk-25/bin/java -Xms{heap}m -Xmx{heap}m \\\n  -XX:+UseG1GC " in text
+        assert program["arguments"] in text
+        assert text.endswith("WantedBy=multi-user.target\n")
     assert done.stdout.count("TASK [") == 2, said  # the first one includes the role
 
 
