@@ -129,23 +129,20 @@ def _of_plots(analysis: Analysis) -> list[ReportWarning]:
 
 
 def _whole_blocks(analysis: Analysis) -> int:
-    open_blocks = {
-        planned.block
-        for planned in analysis.run.plan
-        if planned.id in {f.subject for f in analysis.findings if f.kind != "stray"}
-    }
+    open_ones = {finding.subject for finding in analysis.findings}
+    open_blocks = {planned.block for planned in analysis.run.plan if planned.id in open_ones}
     return analysis.run.blocks - len(open_blocks)
 
 
 def _of_outcomes(cells: Sequence[CellResult]) -> list[ReportWarning]:
     details = []
     for cell in cells:
-        bad = [t.trial for t in cell.trials if t.trial.outcome != "ok"]
+        bad = [trial for trial in cell.trials if trial.outcome != "ok"]
         if bad:
             outcomes = ", ".join(
                 f"{n} {name}" for name, n in Counter(t.outcome for t in bad).items()
             )
-            reason = bad[0].reason or "no reason recorded"
+            reason = bad[0].trial.reason or "no reason recorded"
             details.append(f"{name_of(cell.cell)}: {outcomes} of {len(cell.trials)} ({reason})")
     if not details:
         return []

@@ -12,11 +12,13 @@ from synthetic import make_run, seal, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import cells_csv
+from collect.cells.notation import name_of
 from collect.cli import main
 from collect.planning.pilot import read_pilot
 from collect.replication.claims import Verdict
 from collect.replication.evidence import Untested, quotient
 from collect.replication.replicate import replicate
+from collect.report.warnings import find_warnings
 from collect.run.directory import open_run
 
 REASON = "6 of 8 measured calls were ok, fewer than the share 0.9 (least_ok)"
@@ -112,6 +114,16 @@ def test_a_cell_without_a_trial_left_is_not_tested_and_says_why(lost):
         if (row["transport"], row["servers"]) == ("soap", "1")
     ]
     assert (row["mean_ms"], row["p50_ms"], row["outcome"]) == ("", "", "failed")
+
+
+def test_a_trial_without_a_good_call_is_told_though_it_is_sealed_as_ok(tmp_path):
+    """As runners sealed it that knew of no least_ok."""
+    plan = make_run(tmp_path / "old", sort_times, study=study_of(5000), until=0)
+    statuses = dict.fromkeys(range(8), "error")
+    seal(tmp_path / "old/trials", plan[0], [1.0] * 8, statuses=statuses)
+    warnings = find_warnings(analyse(open_run(str(tmp_path / "old"))))
+    (told,) = [one for one in warnings if "did not end well" in one.text]
+    assert told.details == (f"{name_of(plan[0].factors)}: 1 failed of 1 (no reason recorded)",)
 
 
 def test_a_pilot_and_an_interim_analysis_do_without_it(survived, lost):
