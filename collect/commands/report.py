@@ -68,8 +68,7 @@ def run(options: argparse.Namespace) -> int:
         if options.each:
             for run, analysis in zip(runs, analyses, strict=True):
                 write_report([analysis], _default_report([run]), is_lesson=is_lesson)
-        unpacked = {source.run.name for source in sources if source.archive}
-        answers = write_report(analyses, output, is_lesson=is_lesson, unlinked=unpacked)
+        answers = write_report(analyses, output, is_lesson=is_lesson)
         refused = print_refused(analyses)
     if answers is not None:
         print(answers)

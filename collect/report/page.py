@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -247,13 +247,12 @@ def write_report(
     output: Path,
     *,
     is_lesson: bool = False,
-    unlinked: Collection[str] = (),
     with_charts: bool = True,
 ) -> Path | None:
     """Write cells.csv and the charts of each run, then the page over all of them.
 
     A lesson has questions in the page; the answers are in a file next to it; returns its path.
-    The page has no links to the files of the runs named in `unlinked`, which get no charts either.
+    The page has no links to the files of a run in an archive, which gets no charts either.
     """
     sections, bench = [], find_bench(analyses)
     for number, analysis in enumerate(analyses, start=1):
@@ -261,7 +260,7 @@ def write_report(
         write_cells(run.directory / "cells.csv", run, analysis.cells)
         base = os.path.relpath(run.directory, output.absolute().parent)
         replication = replicate(analysis)
-        way = None if run.name in unlinked else "" if base == "." else f"{base}/"
+        way = None if run.archived else "" if base == "." else f"{base}/"
         has_charts = with_charts and way is not None
         sections.append(Section(number, analysis, replication, way, bench, is_lesson, has_charts))
         for figure in replication.figures if has_charts else ():

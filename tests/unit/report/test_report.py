@@ -596,6 +596,16 @@ def test_a_report_in_the_repository_links_to_the_whole_replication(run_of, tmp_p
     assert '<a href="../../docs/replication/README.md">' in report.read_text()
 
 
+def test_a_run_keeps_its_links_next_to_an_archive_of_its_name(run_of, tmp_path):
+    run = run_of(lambda planned, rng: [1.0] * planned.calls)
+    archive, output = tmp_path / "night.zip", tmp_path / "both.html"
+    assert main(["archive", str(run.directory), "-o", str(archive)]) == 0
+    assert main(["report", str(run.directory), str(archive), "-o", str(output)]) == 0
+    links = Page(output.read_text(encoding="utf-8")).links
+    assert "results/night/cells.csv" in links
+    assert all((tmp_path / link).exists() for link in links if not link.startswith("#"))
+
+
 def test_the_calls_that_part_mean_and_median_are_named(run_of):
     def times(planned, rng):
         is_odd = planned.block == 2 and planned.factors["integers"] == 500
