@@ -228,6 +228,20 @@ def test_an_open_loop_of_a_program_has_response_times_and_no_share_that_waited(t
     assert main(["report", str(run.directory)]) == 0
 
 
+def test_an_open_loop_of_which_a_program_says_a_mean_alone_is_reported(tmp_path):
+    text = STUDY.replace("calls: 40", "calls: 40\narrival: {rate: 100, spacing: even}")
+    plan = synthetic.make_run(tmp_path / "open", lambda planned, rng: [3.0] * 80, study=text)
+    for planned in plan:
+        if planned.client == "wrk":
+            directory = tmp_path / "open/trials" / planned.id
+            synthetic.reseal(directory, lambda rows: rows.partition("\n")[0] + "\n")
+            change(directory, program=summary(directory, WRK_MS[planned.block - 1]), jvm={})
+    run = open_run(str(tmp_path / "open"))
+    response = cells_of(run)["wrk"].response
+    assert (response.outcome, response.pooled) == ("ok", None)
+    assert main(["report", str(run.directory)]) == 0
+
+
 def test_a_plan_may_mix_programs_and_java_clients(tmp_path):
     profile = parse_study(STUDY, "studies/tools.yml").profile("demo", 1)
     plan = synthetic.make_plan(profile)
