@@ -1,6 +1,7 @@
 """How many blocks and calls a wanted precision takes, from the variances and costs of a pilot."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ POWER = 0.8
 MOST_BLOCKS = 10_000
 """More blocks than anybody runs."""
 _MOST_LOGS = 300.0
-"""A difference in logs that no test of so few blocks finds; a larger one is no number."""
+"""A difference in logs that so few blocks tell nothing of; a larger one is no number."""
 _LEAST_LOGS = math.log(1e-9)
 """The logarithm of the shortest half width, in logs: a pilot that promises less does not vary."""
 _QUANTILES = 200
@@ -125,16 +126,13 @@ def blocks_for(
     often as `error`. At least `least`; None when it would take more than 10 000.
     """
     true = _true(spreads, more)
-    most = MOST_BLOCKS
-    if _chance(half_width, most, true, error) < ASSURANCE:
+
+    def is_enough(blocks: int) -> bool:
+        return _chance(half_width, blocks, true, error) >= ASSURANCE
+
+    if not is_enough(MOST_BLOCKS):
         return None
-    while least < most:
-        middle = (least + most) // 2
-        if _chance(half_width, middle, true, error) >= ASSURANCE:
-            most = middle
-        else:
-            least = middle + 1
-    return least
+    return least + bisect_left(range(least, MOST_BLOCKS), True, key=is_enough)
 
 
 def half_width_of(
@@ -142,7 +140,8 @@ def half_width_of(
 ) -> float:
     """Return the half width, in logs, that 80 % of nights with so many blocks reach everywhere.
 
-    An interval may miss as often as `error`. It is 0 where the pilot varies by rounding alone.
+    An interval may miss as often as `error`. It is 0 where the pilot varies by rounding alone. At
+    most 300: a larger one is no number.
     """
     true = _true(spreads, more)
 
@@ -151,7 +150,8 @@ def half_width_of(
 
     if not len(true) or short(_LEAST_LOGS) >= 0:
         return 0.0
-    return math.exp(optimize.brentq(short, _LEAST_LOGS, math.log(1e6), xtol=1e-4))
+    logs = optimize.brentq(short, _LEAST_LOGS, math.log(1e6), xtol=1e-4)
+    return min(math.exp(logs), _MOST_LOGS)
 
 
 def detectable(blocks: int, spread: Spread, more: float, error: float = ERROR) -> float:

@@ -53,6 +53,11 @@ def test_no_fewer_blocks_would_do_and_the_width_of_so_many_blocks_is_the_one_wan
     assert blocks_for(1e-6, spreads, [1, 1]) is None
 
 
+def test_a_width_that_is_no_number_is_bounded():
+    """Thirty cells of two blocks each, one of which took 17 times as long as the other."""
+    assert half_width_of(2, [Spread(4.0, 1, 0.0)] * 30, [1.0] * 30) == 300
+
+
 def test_the_best_number_of_calls_costs_least_for_its_variance():
     fork_s, call_s, forks, calls = 3.0, 0.02, 0.05**2, 0.2**2
     numbers = np.arange(1, 500)
