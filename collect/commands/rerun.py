@@ -88,6 +88,6 @@ def run(options: argparse.Namespace) -> int:
     if is_asked and not is_confirmed("Sweep now?"):
         return GOOD
     directory = again.sweep(lab)
-    both = {"runs": [source.label, str(directory)], "against": [], "noise": [], "budget": None}
+    both = {"runs": [source.given, str(directory)], "against": [], "noise": [], "budget": None}
     shown = {"signers": options.signers, "json": False, "output": None}
     return compare.run(argparse.Namespace(**both, **shown))

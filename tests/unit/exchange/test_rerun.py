@@ -165,6 +165,12 @@ def test_a_rerun_sweeps_the_archived_study_and_compares(archive, lab, capsys):
     assert "night" in capsys.readouterr().out
 
 
+def test_a_run_that_has_a_directory_anywhere_is_compared_after_its_rerun(archive, lab, capsys):
+    lab()
+    assert main(["rerun", str(archive.parent / "night"), "--run", "here", "--yes"]) == 0
+    assert "here against night" in capsys.readouterr().out
+
+
 def test_a_rerun_on_a_project_compares_what_was_swept_there(archive, lab, tmp_path, monkeypatch):
     lab()
     there = tmp_path / "mylab"
