@@ -414,8 +414,8 @@ def load_published(name: str, factors: Mapping[str, type[int] | type[str]]) -> P
     """Read the published numbers of a study; `factors` are the columns of a cell and their types.
 
     Each row names its paper, figure, section and page (empty where the text has none). The
-    columns mean_ms, message_bytes, outcome, heap_mb, and count, sum_ms and variance_ms2, may be
-    absent. A mean is taken from the printed sum where there is one, which has more digits.
+    columns mean_ms, message_bytes, outcome, machine_mb, half_ms, count, sum_ms and variance_ms2 may
+    be absent. A mean is taken from the printed sum where there is one, which has more digits.
     """
     return Published(
         {
