@@ -6,8 +6,9 @@ short_description: Lists the files of every client that is a program
 description:
   - Lists all files of each client, which is a directory with a manifest, C(client.yml), in the form
     in which the filter C(node_files_packed) takes them.
-  - A client has the name of its directory. One that no study could name, or with a link that
-    leads out of its directory or to a directory, is refused.
+  - A client has the name of its directory, and of several with one name the first counts. One that
+    no study could name, or with a link that leads out of its directory or to a directory, is
+    refused.
 options:
   _terms: {description: Directories of clients, type: list, elements: path, required: true}
 """
@@ -68,11 +69,20 @@ def files_of_programs(clients: Path) -> Iterator[dict[str, str]]:
                 }
 
 
+def name_of(file: dict[str, str]) -> str:
+    """Return the name of the client that a file belongs to."""
+    return file["path"].partition("/")[0]
+
+
 class LookupModule(LookupBase):
     """The lookup `client_programs`."""
 
     def run(
         self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any
     ) -> list[dict[str, str]]:
-        """Return the files of the clients in each directory."""
-        return [file for term in terms for file in files_of_programs(Path(term))]
+        """Return the files of the clients in each directory, which may not be there."""
+        files: list[dict[str, str]] = []
+        for term in terms:
+            known = {name_of(file) for file in files}
+            files += [file for file in files_of_programs(Path(term)) if name_of(file) not in known]
+        return files

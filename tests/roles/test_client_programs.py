@@ -8,10 +8,12 @@ from hashlib import sha256
 import pytest
 import yaml
 from ansible.errors import AnsibleLookupError
+from ansible.plugins.loader import lookup_loader
 from loading import ROOT, load
 from rendering import Role
 
 lookup = load("playbooks/lookup_plugins/client_programs.py")
+lookup_loader.add_directory(str(ROOT / "playbooks/lookup_plugins"))
 VARIABLES = {
     name: value
     for file in ("bench", "sweep")
@@ -70,6 +72,27 @@ def test_other_files_are_another_archive_and_the_same_ones_are_not(tmp_path):
     }
     assert len(digests) == 2
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
+
+
+def test_clients_of_a_project_come_before_those_of_the_kit(tmp_path):
+    kit, project = tmp_path / "kit/playbooks", tmp_path / "project"
+    client(kit, "both", of_kit="")
+    client(kit, "kits")
+    client(project, "both", of_project="")
+    client(project, "own")
+    known = {"rackbench_root": str(tmp_path / "kit"), "rackbench_project": str(project)}
+
+    def paths():
+        found = Role("node_files", **known).render(VARIABLES["bench_programs"])
+        return {file["path"] for file in found}
+
+    of_kit = {"both/client.yml", "both/of_kit", "kits/client.yml"}
+    of_project = {"both/client.yml", "both/of_project", "own/client.yml"}
+    assert paths() == of_project | {"kits/client.yml"}
+    shutil.rmtree(project)
+    assert paths() == of_kit
+    known.pop("rackbench_project")
+    assert paths() == of_kit
 
 
 @pytest.mark.skipif(not shutil.which("unzip"), reason="unzip is not installed")
