@@ -190,6 +190,35 @@ def test_a_mirror_or_proxy_that_the_inventory_no_longer_names_is_removed(setting
     assert {LIST, PARAGRAPHS, PROXY_FILE, OWN} <= set(argv)
 
 
+@pytest.mark.parametrize(
+    ("packages", "settings", "is_due"),
+    [
+        (["dpkg"], {}, False),
+        (["dpkg", "no-such-package"], {}, True),
+        (["dpkg"], PROXY, True),  # its file may be missing
+    ],
+)
+def test_apt_is_called_only_if_something_is_due(packages, settings, is_due):
+    known = {"baseline_packages": packages, "baseline_time_sync": False, **settings}
+    role = Role("baseline", **NODE | GOOD | known)
+    asked = role.of_task("preflight", "Ask for accounts and directories by rackbench's names")
+    done = subprocess.run(
+        role.render(asked["ansible.builtin.command"]["argv"]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    there = {"stdout_lines": done.stdout.splitlines()}
+    role = Role("baseline", **NODE | GOOD | known | {"__baseline_there": there})
+    task = role.of_task("main", "Get the packages every node has")
+    assert role.holds(task["when"]) == is_due
+
+
+def test_apt_is_called_where_preflight_did_not_ask():
+    role = Role("baseline", **GOOD, baseline_time_sync=False)
+    assert role.holds(role.of_task("main", "Get the packages every node has")["when"])
+
+
 OURS = (
     'Acquire::http::Proxy "http://10.0.0.1:3142";\nAcquire::https::Proxy "http://10.0.0.1:3142";\n'
 )
