@@ -238,6 +238,17 @@ def test_the_client_of_a_single_run_is_checked_as_well(lab):
     assert "client1 cannot run monday: no such client. Correct that" in said
 
 
+def test_a_client_that_is_not_there_is_refused_with_the_programs_that_are(lab):
+    code, said = planned(lab)
+    assert code == 0, said
+    (lab.directory / "runs").mkdir()
+    refusing = "cat >/dev/null; echo /x/own: no such client directory >&2; exit 2"
+    code, said = freed(lab, __sweep_check=["sh", "-c", refusing], sweep_programs=["wrk", "own"])
+    assert code == 2
+    deployed = "playbooks/site.yml deploys the clients in Java and these programs: wrk, own."
+    assert f"no such client directory. {deployed} Correct that" in said
+
+
 def test_a_client_without_room_or_with_another_plan_is_refused_before_the_run_begins(lab):
     code, said = planned(lab)
     assert code == 0, said
@@ -340,7 +351,8 @@ def settable(lab, **extra):
     """Ask nodes whether they can be set to what two groups of trials and a client need."""
     of_services = {"node": {"jdk": 21}, "jdks": [21, 25], "is_attached": False}
     of_client = {"node": {}, "jdks": [25], "is_attached": False}
-    return lab.play(settable_play(), **{"sweep_settings": [of_services, of_client], **extra})
+    known = {"sweep_settings": [of_services, of_client], "rackbench_manifest": MANIFEST}
+    return lab.play(settable_play(), **known | extra)
 
 
 def test_a_jdk_that_the_inventory_does_not_list_is_refused_with_node_and_next_step(lab):
@@ -351,6 +363,20 @@ def test_a_jdk_that_the_inventory_does_not_list_is_refused_with_node_and_next_st
     assert settable(lab, jdk_others=OTHERS)[0] == 0
     code, said = settable(lab, jdk_others=OTHERS, jdk_release=17)
     assert "worker1 has no JDK 21, which a study asks for: its inventory lists JDK 17, 25." in said
+
+
+def test_a_jdk_that_a_service_does_not_run_on_is_refused_where_it_serves(lab):
+    """OpenMQ 6.7 needs Java 21."""
+    of_17 = [{"package": "openjdk-17-jre-headless", "release": 17}]
+    both = [{"node": {"jdk": jdk}, "jdks": [17, 21], "is_attached": False} for jdk in (21, 17)]
+    code, said = settable(lab, sweep_settings=both, jdk_others=of_17)
+    assert code != 0
+    assert "broker1: a study asks for JDK 17 for all services, but broker needs JDK 21 or" in said
+    assert "worker1: a study" not in said
+    older = {"jdk_others": of_17, "rackbench_openmq": "6.5.1"}
+    assert settable(lab, sweep_settings=both, **older)[0] == 0
+    of_client = [{"node": {"jdk": 21}, "jdks": [17, 21], "is_attached": False}]
+    assert settable(lab, sweep_settings=of_client, jdk_others=of_17)[0] == 0
 
 
 JAVA = """#!/bin/sh
