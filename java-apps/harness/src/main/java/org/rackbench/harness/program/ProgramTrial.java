@@ -84,7 +84,7 @@ public final class ProgramTrial {
   public static void main(String[] args) {
     Path attempt = Path.of(args[0]);
     RunnerWatch runner = RunnerWatch.start(() -> endCommand(attempt));
-    RunnerWatch.outliveSigterm();
+    RunnerWatch.outliveSignals();
     int status;
     try {
       boolean isSampled = args.length > 3 && args[3].equals(RunnerWatch.SAMPLED);

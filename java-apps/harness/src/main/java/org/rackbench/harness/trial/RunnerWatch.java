@@ -1,9 +1,10 @@
 package org.rackbench.harness.trial;
 
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -69,37 +70,46 @@ public final class RunnerWatch {
   }
 
   /**
-   * Ignores SIGTERM. A runner that is asked to stop lets the running trial end, and a signal to the
-   * whole process group reaches this JVM too. A client that calls {@code System.exit} ends this JVM
-   * at once, else the trial would be a timeout.
+   * Ignores the signals that ask a process to end. A runner that is asked to stop lets the running
+   * trial end, and a signal to the whole process group reaches this JVM too. This JVM must not
+   * begin to shut down: hooks would disturb the trial, and {@code System.exit} would wait for them.
    */
-  public static void outliveSigterm() {
-    CountDownLatch never = new CountDownLatch(1);
-    Runtime.getRuntime()
-        .addShutdownHook(
-            new Thread(
-                () -> {
-                  if (isExitCalled()) {
-                    System.err.println("the client called System.exit");
-                    ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
-                    Runtime.getRuntime().halt(EXIT_CALLED);
-                  }
-                  try {
-                    never.await();
-                  } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                  }
-                }));
+  public static void outliveSignals() {
+    try {
+      for (String name : List.of("HUP", "INT", "TERM")) {
+        ignore(name);
+      }
+      Runtime.getRuntime().addShutdownHook(new Thread(RunnerWatch::endOnExit));
+    } catch (ReflectiveOperationException e) {
+      System.err.println("signals end this JVM: " + ErrorText.of(e)); // with the option -Xrs
+    }
   }
 
-  /** Returns whether a thread is in {@code Runtime.exit}, which no signal calls. */
-  private static boolean isExitCalled() {
-    return Thread.getAllStackTraces().values().stream()
-        .flatMap(Arrays::stream)
-        .anyMatch(
-            frame ->
-                frame.getClassName().equals(Runtime.class.getName())
-                    && frame.getMethodName().equals("exit"));
+  /**
+   * Handles a signal by doing nothing, which no child process inherits. It uses reflection, because
+   * the compiler warns of {@code sun.misc.Signal}, and Java has no other way.
+   */
+  private static void ignore(String name) throws ReflectiveOperationException {
+    Class<?> signal = Class.forName("sun.misc.Signal");
+    Class<?> handler = Class.forName("sun.misc.SignalHandler");
+    Object nothing =
+        Proxy.newProxyInstance(
+            handler.getClassLoader(), new Class<?>[] {handler}, (self, method, given) -> null);
+    signal
+        .getMethod("handle", signal, handler)
+        .invoke(null, signal.getConstructor(String.class).newInstance(name), nothing);
+  }
+
+  /** Ends this JVM at once if the client calls {@code System.exit}, whatever its hooks wait for. */
+  private static void endOnExit() {
+    System.err.println("the client called System.exit");
+    end(EXIT_CALLED);
+  }
+
+  /** Ends this JVM and its child processes: nothing of a client may outlive its trial. */
+  static void end(int status) {
+    ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
+    Runtime.getRuntime().halt(status);
   }
 
   /** Returns an observer that announces the measured phase to the runner in the work directory. */

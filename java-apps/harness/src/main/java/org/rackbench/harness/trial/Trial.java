@@ -91,7 +91,7 @@ public final class Trial {
    */
   public static void main(String[] args) {
     RunnerWatch runner = RunnerWatch.start(() -> {});
-    RunnerWatch.outliveSigterm();
+    RunnerWatch.outliveSignals();
     int status;
     try {
       Path work = Path.of(args[0]);
@@ -105,9 +105,7 @@ public final class Trial {
       e.printStackTrace();
       status = 1;
     }
-    // Neither a client's stray threads nor its processes may outlive the trial.
-    ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
-    Runtime.getRuntime().halt(status);
+    RunnerWatch.end(status);
   }
 
   private static void run(Path work, Path lab, List<Observer> given) throws IOException {

@@ -46,6 +46,7 @@ public final class Puppet implements Client, Caller {
             "crash",
             "end",
             "exit",
+            "exit-later",
             "late",
             "flood",
             "one-late",
@@ -91,6 +92,10 @@ public final class Puppet implements Client, Caller {
       case "crash" -> signalSelf("ABRT");
       case "end" -> Runtime.getRuntime().halt(0);
       case "exit" -> System.exit(1);
+      case "exit-later" -> {
+        hangOnce();
+        System.exit(1);
+      }
       case "late" -> beLate();
       case "garbled" -> {
         System.out.write(0xff); // in no text of UTF-8

@@ -269,6 +269,16 @@ class RunnerOutcomeTest {
   }
 
   @Test
+  void aClientThatExitsItsJvmAfterSigtermIsAFailedTrialAndNoTimeout() throws Exception {
+    bench.plan("t1", "exit-later", Map.of("timeout_s", 15));
+    Process runner = bench.start();
+    Bench.signal("TERM", bench.puppet().pid());
+    Files.createFile(root.resolve("go"));
+    assertEquals(0, bench.end(runner).status());
+    assertOutcome("t1", "failed", "the client called System.exit");
+  }
+
+  @Test
   void aClientThatHangsWhenItIsClosedLosesNoCall() throws Exception {
     bench.plan("t1", "hang-at-close", Map.of("timeout_s", 15));
     assertEquals(0, bench.runner().status());
