@@ -54,7 +54,7 @@ public final class Warming {
       e.printStackTrace();
       status = EXIT_COLD;
     }
-    Runtime.getRuntime().halt(status);
+    RunnerWatch.end(status);
   }
 
   /** Returns the number of calls made. */

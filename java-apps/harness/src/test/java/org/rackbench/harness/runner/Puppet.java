@@ -3,6 +3,7 @@ package org.rackbench.harness.runner;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
@@ -47,6 +48,7 @@ public final class Puppet implements Client, Caller {
             "end",
             "exit",
             "exit-later",
+            "helper",
             "late",
             "flood",
             "one-late",
@@ -60,6 +62,8 @@ public final class Puppet implements Client, Caller {
       System.out.println(setting.callTimeout());
     } else if (part.equals("collect-first")) {
       System.gc();
+    } else if (part.equals("helper")) {
+      startHelper();
     } else if (part.equals("error")) {
       throw new NoClassDefFoundError("a.missing.Jar");
     }
@@ -148,6 +152,13 @@ public final class Puppet implements Client, Caller {
     while (true) {
       eaten.add(new byte[1 << 20]);
     }
+  }
+
+  /** Starts a process that nobody ends, and notes its id. */
+  private static void startHelper() throws IOException {
+    long helper = new ProcessBuilder("sleep", "1000").start().pid();
+    Path helpers = runnersDirectory().resolve("helpers");
+    Files.writeString(helpers, helper + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
   }
 
   /** Hangs for ever, with a child process of its own. */

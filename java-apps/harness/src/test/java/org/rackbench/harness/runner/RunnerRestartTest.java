@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.rackbench.harness.trial.Json;
@@ -154,6 +155,18 @@ class RunnerRestartTest extends RunnerInLab {
     assertEquals(List.of(TOMCAT, TOMCAT), nodes.newStarts());
     assertEquals("ok", bench.trial("b1-t1").get("outcome"));
     assertEquals(1, bench.trial("b1-t1").get("attempt"));
+  }
+
+  @Test
+  void aProcessThatAClientLeavesEndsWithTheWarming() throws Exception {
+    plan("b1-t1", "helper", 1);
+    run();
+    List<String> helpers = Files.readAllLines(root.resolve("helpers"));
+    assertEquals(2, helpers.size(), "one of the warming, and one of the trial");
+    for (String helper : helpers) {
+      Optional<ProcessHandle> left = ProcessHandle.of(Long.parseLong(helper));
+      Bench.await(() -> left.filter(ProcessHandle::isAlive).isEmpty());
+    }
   }
 
   @Test
