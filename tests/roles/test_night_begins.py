@@ -384,10 +384,17 @@ def test_the_hook_learns_of_a_night_that_could_not_even_begin(repository):
 
 
 def test_a_night_without_its_checkout_fails_with_a_reason(repository):
-    shutil.rmtree(repository.root / ".venv")
+    repository.set(root=f"{repository.root}/gone")
     done = repository.sweep()
     assert done.returncode == 1
     assert "run overnight.yml again from where the checkout is now" in done.stderr
+
+
+def test_a_night_without_the_programs_of_its_checkout_names_the_command(repository):
+    shutil.rmtree(repository.root / ".venv")
+    done = repository.sweep()
+    assert done.returncode == 1
+    assert f"nights use the programs there: make -C {repository.root} .venv/ready" in done.stderr
 
 
 def test_a_reason_is_told_once(repository):
