@@ -113,7 +113,6 @@ here=$(dirname "$0")
 echo "$*" >>"$here/calls"
 laid_down=$(stat -c %Z "$here/file")
 case "$*" in
-  *is-enabled*--quiet*) [[ $* != *hand.service* ]] ;;
   *is-enabled*hand.service*) echo disabled; exit 1 ;;
   *is-enabled*) echo enabled ;;
   *show*)
@@ -164,7 +163,6 @@ def test_what_is_down_or_not_started_at_boot_is_started_and_enabled(tmp_path, pr
 
 def test_where_nothing_is_due_nothing_but_one_question_is_asked(tmp_path, programs):
     assert asked(tmp_path, programs, "new.service", "same.service", "coming.service") == []
-    assert "skipped=1 " in played(tmp_path, programs).stdout  # a skipped task takes time, too
 
 
 AGAIN = """#!/bin/bash
