@@ -1,7 +1,6 @@
 """Whatever changes nodes asks first who is at work on them, and says whose passwords they have."""
 
 import os
-import re
 import subprocess
 import time
 
@@ -34,7 +33,6 @@ def test_a_free_lab_is_held_by_what_changes_it_and_not_by_what_looks(lab):
     assert lab.description("client1", HOLD) == ""
     code, said = lab.play("at_work.yml", at_work_holds=True)
     assert code == 0, said
-    assert re.search(r"worker2 : .* skipped=1 ", said)  # each task takes time, even if skipped
     held = lab.description("client1", HOLD)
     assert held.startswith(f"site.yml for {HERE}, process ")
     assert int(held.rpartition(" ")[2]) != os.getpid()

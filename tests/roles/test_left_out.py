@@ -87,7 +87,6 @@ def test_a_node_whose_connection_ended_is_named_at_the_end_with_its_reason(lab, 
 def test_a_site_where_all_are_there_to_the_end_names_nobody(lab):
     code, said = lab.play(LOST)
     assert code == 0, said
-    assert said.count("skipped=0") == len(ADDRESSES)  # of the end, all is done once
 
 
 UNREADY = f"""
