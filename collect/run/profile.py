@@ -155,8 +155,9 @@ def _constant_of(name: str, level: Level) -> Setting:
 
 def _setting_of(name: str, value: Setting) -> Setting:
     """Return a constant as a node setting: options of services are one text."""
-    is_joined = name.startswith(f"{OPTIONS}.") and isinstance(value, list)
-    return " ".join(map(str, value)) if is_joined else value
+    if isinstance(value, list) and name.startswith(f"{OPTIONS}."):
+        return " ".join(map(str, value))
+    return value
 
 
 def _of_level(choice: Any, cell: Cell) -> Any:
