@@ -225,6 +225,16 @@ def answered(answer, become=True, **options):
     return readiness.not_ready({"a": node}, ["a"], **options)
 
 
+def beyond_memory(memory_mb):
+    """What is said of two heaps on a node of this memory, by the variables of every inventory."""
+    declared = yaml.safe_load((ROOT / "playbooks/vars/bench.yml").read_text())
+    names = ("bench_needs_mb", "bench_has_mb", "bench_beyond_memory", "bench_memory_refusal")
+    node = {name: trusted(declared[name]) for name in names}
+    node |= {"bench_heaps_mb": [192, 192], "bench_beside_heap_mb": "90"}
+    node |= {"validate_answer": {"stdout": f"{FIT}memory-mb {memory_mb}\n"}}
+    return Role("fingerprint", **node).render("{{ bench_beyond_memory }}")
+
+
 def test_heaps_beyond_the_memory_are_told_with_what_they_take():
     assert beyond_memory(564) == ""
     said = beyond_memory(563)
@@ -239,16 +249,6 @@ def test_a_node_that_answers_is_ready():
 
 @pytest.mark.parametrize(
     ("stdout", "said"),
-def beyond_memory(memory_mb):
-    """What is said of two heaps on a node of this memory, by the variables of every inventory."""
-    declared = yaml.safe_load((ROOT / "playbooks/vars/bench.yml").read_text())
-    names = ("bench_needs_mb", "bench_has_mb", "bench_beyond_memory", "bench_memory_refusal")
-    node = {name: trusted(declared[name]) for name in names}
-    node |= {"bench_heaps_mb": [192, 192], "bench_beside_heap_mb": "90"}
-    node |= {"validate_answer": {"stdout": f"{FIT}memory-mb {memory_mb}\n"}}
-    return Role("fingerprint", **node).render("{{ bench_beyond_memory }}")
-
-
     [
         (FIT.replace("can-sudo", ""), "me may not use sudo without a password; give that account"),
         (
