@@ -3,6 +3,7 @@ package org.rackbench.harness.program;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * A record whose columns have names.
@@ -11,6 +12,8 @@ import java.util.Map;
  * @param places the place of each column
  */
 record Row(String where, Map<String, Integer> places, List<String> values) {
+
+  private static final Pattern WHOLE = Pattern.compile("[0-9]{1,19}");
 
   /** Returns the text of a column, "" if the output has no such column. */
   String text(String column) {
@@ -21,7 +24,7 @@ record Row(String where, Map<String, Integer> places, List<String> values) {
   /** Returns a whole number, which must be present. */
   long whole(String column) throws UnreadableOutput {
     String text = text(column);
-    if (!text.matches("[0-9]{1,19}")) {
+    if (!WHOLE.matcher(text).matches()) {
       throw new UnreadableOutput(
           "%s has the %s '%s', not a whole number".formatted(where, column, text));
     }
