@@ -26,5 +26,5 @@ def show_percent(share: float, decimals: int, is_told: Callable[[float], bool]) 
 
 
 def _shown(number: float, decimals: int, is_true: Callable[[str], bool]) -> str:
-    texts = [f"{number:.{count}f}" for count in range(decimals, _MOST_DECIMALS + 1)]
-    return next(filter(is_true, texts), texts[-1])
+    texts = (f"{number:.{count}f}" for count in range(decimals, _MOST_DECIMALS))
+    return next(filter(is_true, texts), f"{number:.{_MOST_DECIMALS}f}")
