@@ -93,7 +93,7 @@ def _left_in_blocks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _without_rounding(
     left: np.ndarray[Any, Any], values: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """Return what is left of values, 0 where that is their rounding."""
+    """Return the residuals of values, with 0 for each that is a rounding error."""
     return np.where(np.abs(left) > ROUNDING * np.abs(values).max(initial=0), left, 0.0)
 
 
