@@ -212,14 +212,17 @@ def test_calls_of_some_threads_alone_are_refused(run):
     assert len(cells_of(run)["script"].counted) == 2
 
 
-def test_an_open_loop_of_a_program_has_response_times_and_no_share_that_waited(tmp_path):
+def open_loop(directory, client):
+    """Make a run whose calls come at a rate; return the trials of a client with their places."""
     text = STUDY.replace("calls: 40", "calls: 40\narrival: {rate: 100, spacing: even}")
-    plan = synthetic.make_run(tmp_path / "open", lambda planned, rng: [3.0] * 80, study=text)
-    for planned in plan:
-        if planned.client == "get-python":
-            directory = tmp_path / "open/trials" / planned.id
-            synthetic.reseal(directory, threadless)
-            change(directory, program=PROGRAM)
+    plan = synthetic.make_run(directory, lambda planned, rng: [3.0] * 80, study=text)
+    return [(one, directory / "trials" / one.id) for one in plan if one.client == client]
+
+
+def test_an_open_loop_of_a_program_has_response_times_and_no_share_that_waited(tmp_path):
+    for _, directory in open_loop(tmp_path / "open", "get-python"):
+        synthetic.reseal(directory, threadless)
+        change(directory, program=PROGRAM)
     run = open_run(str(tmp_path / "open"))
     cell = cells_of(run)["script"]
     assert cell.response.mean.value == pytest.approx(3.0)
@@ -229,13 +232,9 @@ def test_an_open_loop_of_a_program_has_response_times_and_no_share_that_waited(t
 
 
 def test_an_open_loop_of_which_a_program_says_a_mean_alone_is_reported(tmp_path):
-    text = STUDY.replace("calls: 40", "calls: 40\narrival: {rate: 100, spacing: even}")
-    plan = synthetic.make_run(tmp_path / "open", lambda planned, rng: [3.0] * 80, study=text)
-    for planned in plan:
-        if planned.client == "wrk":
-            directory = tmp_path / "open/trials" / planned.id
-            synthetic.reseal(directory, lambda rows: rows.partition("\n")[0] + "\n")
-            change(directory, program=summary(directory, WRK_MS[planned.block - 1]), jvm={})
+    for planned, directory in open_loop(tmp_path / "open", "wrk"):
+        synthetic.reseal(directory, lambda rows: rows.partition("\n")[0] + "\n")
+        change(directory, program=summary(directory, WRK_MS[planned.block - 1]), jvm={})
     run = open_run(str(tmp_path / "open"))
     response = cells_of(run)["wrk"].response
     assert (response.outcome, response.pooled) == ("ok", None)
