@@ -181,7 +181,7 @@ def test_between_groups_only_the_command_that_holds_the_lab_sets_the_nodes(lab):
         assert lab.play(BEGIN_GROUP, **SWEEP)[0] == 0
         code, said = lab.play(BEGIN_GROUP, at_work_sets=True, **SWEEP)
         assert code == 2
-        assert f"somebody may have come first: {MINE} {first.pid}. Run the same" in said
+        assert f"another command may hold it: {MINE} {first.pid}. Run the same" in said
         assert lab.description("client1", HOLD) == f"{MINE} {first.pid}"
     # The first one was killed, so the second one goes on.
     code, said = lab.play(BEGIN_GROUP, at_work_sets=True, **SWEEP)
@@ -195,7 +195,7 @@ def test_no_command_sets_nodes_for_a_group_while_a_runner_is_at_work(lab):
     lab.runs("client1", RUNNER, f"rackbench run monday for {HERE}")
     code, said = lab.play(BEGIN_GROUP, at_work_sets=True, **SWEEP)
     assert code == 2
-    assert f"somebody may have come first: rackbench run monday for {HERE}. Run the same" in said
+    assert f"another command may hold it: rackbench run monday for {HERE}. Run the same" in said
     assert lab.description("client1", HOLD) == ""
     assert lab.play(BEGIN_GROUP, **SWEEP)[0] == 0  # it follows that runner
 

@@ -109,7 +109,7 @@ def test_the_reason_is_the_last_failure_that_a_playbook_tells(night):
     ]
     assert night.reason_of(output) == "fatal: [client1]: FAILED! => msg: client1 is busy"
     assert night.reason_of(["the inventory is gone\n", "\n"]) == "the inventory is gone"
-    assert night.reason_of([]) == "it said nothing"
+    assert night.reason_of([]) == "it printed nothing"
 
 
 class Repository:
@@ -359,7 +359,7 @@ def test_a_sweep_that_did_nothing_has_failed(repository):
     (repository.root / "empty").touch()
     done = repository.sweep()
     assert done.returncode == 1
-    assert "does the inventory have a control host?" in done.stderr
+    assert "check that the inventory has a control host" in done.stderr
 
 
 def test_the_hook_learns_why_a_night_failed(repository):

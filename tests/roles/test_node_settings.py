@@ -92,7 +92,7 @@ def test_what_is_meant_passes(settings):
 )
 def test_what_cannot_be_is_refused_with_what_to_write(name, value, words):
     (refusal,) = refusals(**{name: value})
-    assert refusal.startswith(f"has a setting that cannot be: {name}")
+    assert refusal.startswith(f"has an invalid setting: {name}")
     assert words in refusal
 
 

@@ -489,7 +489,7 @@ PREFLIGHT = """
     [
         ([], [], ""),
         (["Welcome to rack01!"], [], ""),
-        (["ufw"], [], "Disable it (sudo ufw disable), or have it let in SSH and the table of"),
+        (["ufw"], [], "Disable it (sudo ufw disable), or let it admit SSH and the table of"),
         (["firewalld"], [], "systemctl disable --now firewalld"),
         (
             ["docker"],

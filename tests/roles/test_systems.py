@@ -82,4 +82,4 @@ def test_a_system_that_brings_what_is_needed_is_taken(answers, name):
 )
 def test_any_other_is_refused_by_name_with_what_to_install(answers, name, system):
     assert answers[name].startswith(f"{name} runs {system}; nodes need Debian 13 or Ubuntu 24.04")
-    assert "take the node out of the inventory" in answers[name]
+    assert "remove the node from the inventory" in answers[name]

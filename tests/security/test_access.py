@@ -88,6 +88,6 @@ def test_a_control_host_that_comes_by_password_is_refused_before_it_shuts_itself
     only = ("--limit", "worker2,localhost")
     outcome = lab.player.attempt("site.yml", {"ansible_password": "secret"}, *only)
     assert outcome.code == 2
-    assert "worker2 would take no passwords any more" in outcome.flat
+    assert "worker2 would no longer accept passwords" in outcome.flat
     assert "authorized_keys" in outcome.flat
     assert outcome.changed == {}

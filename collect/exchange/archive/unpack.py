@@ -78,7 +78,7 @@ class Opened:
         if self.signer is not None:
             signed = f"signed by {self.signer}"
         elif self.is_signed:
-            signed = "signed, by whom was not asked (--signers)"
+            signed = "signed; add --signers to verify the signer"
         else:
             signed = "not signed"
         again = ", zipped again by another program" if self.is_zipped_again else ""

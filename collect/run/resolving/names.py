@@ -58,7 +58,7 @@ def check_choices_differ(stated: Stated) -> None:
         if isinstance(choice, Mapping) and (alike := two_alike(choice)):
             first, second = map(json.dumps, alike)
             raise stated.fail(
-                f"{key} has the levels {first} and {second}, which are one; remove one"
+                f"{key} has the levels {first} and {second}, which are the same; remove one"
             )
 
 

@@ -109,8 +109,8 @@ DAEMONS = (
 OTHERS = ("openntpd.service", "ntpd-rs.service")
 OTHER_KEEPS_TIME = (
     "{} keeps the clock here, and rackbench sets chrony, ntpsec and systemd-timesyncd, of"
-    " which Debian installs none next to it. Write baseline_time_sync: false for this node; its"
-    " clock is compared all the same"
+    " which Debian installs none next to it. Write baseline_time_sync: false for this node;"
+    " rackbench still compares its clock"
 )
 # Units that set the clock from a hardware clock, next to which the daemons are off on purpose; the
 # chronyd of timemaster is its child and no unit.
@@ -124,7 +124,7 @@ VENDOR = "usr/lib/systemd/system"
 MASKED = (
     "{0} is masked here, so rackbench does not start it, and Debian installs no other time daemon"
     " next to it. Turn it on (systemctl unmask {0}), or write baseline_time_sync: false for this"
-    " node; its clock is compared all the same"
+    " node; rackbench still compares its clock"
 )
 
 
@@ -140,7 +140,7 @@ def another() -> str:
         return ""
     return (
         f"{', '.join(units)} keeps the clock here, and a time daemon of rackbench's would set it as"
-        " well. Write baseline_time_sync: false for this node; its clock is compared all the same"
+        " well. Write baseline_time_sync: false for this node; rackbench still compares its clock"
     )
 
 

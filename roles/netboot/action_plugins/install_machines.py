@@ -59,8 +59,9 @@ KILLED_LATE = (124, 137)
 REDFISH = Path(__file__).parents[1] / "files/boot_by_redfish.py"
 
 NEVER_LOADED = (
-    "No installer was loaded: is it on, set to boot from the network first, on this cable, and is "
-    "netboot_mac its address? playbooks/discover.yml shows who asks."
+    "No installer was loaded. Check that the machine is on, that it boots from the network first, "
+    "that it is on this cable, and that netboot_mac is its address. playbooks/discover.yml shows "
+    "who asks."
 )
 
 

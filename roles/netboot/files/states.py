@@ -191,7 +191,7 @@ class Machines:
             elif machine.state == "rebooting" and machine.host_key in shown[machine.address]:
                 self._to(machine, "ready")
             elif silent_s > self._plan.silence_s and machine.state not in ENDS:
-                self._to(machine, "silent", f"nothing was heard of it for {silent_s:.0f} s")
+                self._to(machine, "silent", f"it sent nothing for {silent_s:.0f} s")
         with self._lock:  # so an end that counts here has been reported
             return any(machine.state not in ENDS for machine in machines)
 

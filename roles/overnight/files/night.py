@@ -48,7 +48,7 @@ ANSWER = re.compile(r"^(\S+) \| (SUCCESS|CHANGED|FAILED|UNREACHABLE)\b", re.MULT
 MESSAGE = re.compile(r'"msg": ("(?:[^"\\]|\\.)*")')
 NEXT_STEP = (
     "Switch on each node that does not answer. A night has no terminal and no agent, so it needs a "
-    "key without a passphrase: name one in ansible_ssh_private_key_file, in the inventory or in "
+    "key without a passphrase. Name one in ansible_ssh_private_key_file, in the inventory or in "
     "overnight_variables, have each node accept it (ssh-copy-id -i KEY), and run this again"
 )
 
@@ -151,7 +151,7 @@ def sweep(directory: Path) -> int:
             failed = [f"{run}: {reason}" for run, reason in failures(settings, directory, night)]
             if failed:
                 (directory / FAILURE).write_text("; ".join(failed))
-                print("did not end well:", *failed, sep="\n  ", file=sys.stderr)
+                print("these runs failed:", *failed, sep="\n  ", file=sys.stderr)
             swept = night.date
             # Somebody may have changed or removed the nights meanwhile.
             settings = json.loads(file.read_text()) if file.exists() else {}
@@ -179,7 +179,7 @@ def failures(settings: Settings, directory: Path, night: Night) -> Iterator[tupl
             words += [f"deadline={night.deadline}", "without=unreachable"]
             reason = played(settings, directory, words)
             if not reason and not (results / run / "report.html").exists():
-                reason = "no report was written; does the inventory have a control host?"
+                reason = "no report was written; check that the inventory has a control host"
             if reason:
                 yield run, reason
 
@@ -230,7 +230,7 @@ def reason_of(lines: Sequence[str]) -> str:
     failed = [n for n, line in enumerate(lines) if line.startswith(("fatal:", "[ERROR]", "ERROR"))]
     said = [line for line in lines if line.strip()]
     shown = takewhile(str.strip, lines[failed[-1] :]) if failed else said[-1:]
-    return one_line(" ".join(shown)) or "it said nothing"
+    return one_line(" ".join(shown)) or "it printed nothing"
 
 
 def tell(directory: Path) -> int:

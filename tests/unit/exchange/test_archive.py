@@ -168,7 +168,7 @@ def test_commands_read_an_archive_in_place_of_a_run(signed, night, tmp_path, cap
     assert main(["check", str(copy)]) == 0
     printed = capsys.readouterr()
     assert "36 of 36 trials sealed and verified; no findings" in printed.out
-    assert "signed, by whom was not asked" in printed.err
+    assert "signed; add --signers to verify the signer" in printed.err
     assert main(["report", str(copy), "--audience", "student"]) == 0
     page = (tmp_path / "copy.html").read_text()
     assert (tmp_path / "copy-answers.md").exists()

@@ -226,7 +226,7 @@ def test_a_choice_by_two_levels_that_are_one_is_refused(key):
     plain = {"domains": {}, "clients": "any", "needs": [], "servers": 1}
     text = changed(factors={"size": [1]}, **{**plain, key: choice})
     assert message_of(text) == (
-        f'studies/sort.yml: {key} has the levels 1 and "1", which are one; remove one'
+        f'studies/sort.yml: {key} has the levels 1 and "1", which are the same; remove one'
     )
     assert parse_study(text, "x", is_recorded=True).profile("paper", 5).cells()
 

@@ -191,7 +191,7 @@ def stop(node: Node) -> None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.1)
-    raise host.HostError(f"node {node.name} does not end; look at its processes with ps")
+    raise host.HostError(f"node {node.name} does not stop; check its processes with ps")
 
 
 def remove(node: Node) -> None:
