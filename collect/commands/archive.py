@@ -19,12 +19,12 @@ def add(commands: Commands) -> None:
         run,
         "pack runs into one citable file",
         """\
-Pack runs into one zip file, a Process Run RO-Crate: sealed trials, plan, study,
-provenance, cells.csv, one report, licence and a checklist filled from the records.
-Each run is checked first; a run with refused, stray or changed trials is not packed.
-The same runs give the same bytes. check, report, status, compare, export and power
-take the file in place of a run, and verify it first. With --signers FILE they accept
-it only if someone in this file signed it.
+Pack runs into one zip file, a Process Run RO-Crate. It holds sealed trials, plan,
+study, provenance, cells.csv, one report, licence and a checklist filled from the
+records. The command checks each run first, and packs no run with refused, stray or
+changed trials. The same runs give the same bytes. check, report, status, compare,
+export and power take the file in place of a run, and verify it first. With --signers
+FILE they accept it only if someone in this file signed it.
 
 With --sign, an SSH key signs manifest.json, which has the SHA-256 of every file. The
 signature is manifest.json.sig in the archive.

@@ -26,10 +26,10 @@ def add(commands: Commands) -> None:
         run,
         "prove that a run is complete and unchanged",
         """\
-Check that a run is complete and unchanged: its plan is the one it began with; every
-planned trial is sealed once, with the right hash, row count and rows; no other trial
-is counted; the nodes were the same from start to end; cells.csv follows from the
-trials. Each finding names the fault, its reason and the next step. The command
+Check that a run is complete and unchanged. Its plan is the one it began with. Every
+planned trial is sealed once, with the right hash, row count and rows, and no other
+trial is counted. The nodes were the same from start to end, and cells.csv follows from
+the trials. Each finding names the fault, its reason and the next step. The command
 changes no file unless --set-aside is given.
 
 examples:

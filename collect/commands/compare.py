@@ -21,8 +21,8 @@ def add(commands: Commands) -> None:
 Compare runs of the same factors: the ratio of each cell with its interval, and other
 differences (run.json, plans, JVMs).
 
-Without --against, each run is compared with the first one. With it, the runs before
---against form one side and those after it the other; all runs of a side must be
+Without --against, the command compares each run with the first one. With it, the runs
+before --against form one side and those after it the other; all runs of a side must be
 repetitions. --noise names repeated runs of the same systems (A/A runs); only their
 spread is used.
 
@@ -34,9 +34,9 @@ runs a side detect far smaller differences than two.
 
 Exit code 1: a cell exceeds its budget beyond doubt, a cell with a budget fails now,
 or a trial is refused. Exit code 2: the runs cannot be compared. A difference without
-a budget gives exit code 0. For two single runs, the budget is checked against the
-variance of their trials, which does not include that between nights. Choose a budget
-above the difference between nights, or name repeated runs with --noise.
+a budget gives exit code 0. For two single runs, the command checks the budget against
+the variance of their trials, which does not include that between nights. Choose a
+budget above the difference between nights, or name repeated runs with --noise.
 
 A budget is the largest ratio of a cell's time to that of the other side: one ratio
 for all cells, or a YAML file. The last entry that matches a cell wins:

@@ -19,9 +19,9 @@ def add(commands: Commands) -> None:
         run,
         "write a run for other tools",
         f"""\
-Write a run for other tools, from its sealed and verified trials only. A refused
-trial is skipped and reported as a finding. The file is written completely or not at
-all. An existing file is replaced only with --force.
+Write a run for other tools, from its sealed and verified trials only. The command
+skips a refused trial and reports it as a finding. It writes the file completely or
+not at all, and replaces an existing file only with --force.
 
 formats:
 {_formats()}

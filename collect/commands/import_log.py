@@ -27,8 +27,8 @@ can name the cell instead. --plain-labels keeps every label as it is. A trial fa
 fewer than 90 % of its calls are ok. Each row must be one sample. Any character that is
 not a letter may separate columns. Join the logs of the engines of one distributed test
 under one header; Hostname and the prefix of the thread name distinguish the engines.
-timeStamp is read as the start of a call, as JMeter writes it by default. If a log
-cannot be used, the message names the file and the line, and no run is made.
+The command reads timeStamp as the start of a call, as JMeter writes it by default. If
+it cannot use a log, the message names the file and the line, and it makes no run.
 
 examples:
   collect import jtl monday.jtl tuesday.jtl --run jmeter

@@ -32,9 +32,9 @@ def add(commands: Commands) -> None:
         """\
 Expand a study into its trials, in randomised complete blocks. The same study,
 profile, seed and number of workers give the same bytes; a plan never changes.
-With --fit, levels that need more workers than --workers are skipped, and the report
-names them. Such a run keeps its plan when workers are added later. Several studies,
-each with its own -o, are planned together or not at all.
+With --fit, the plan skips levels that need more workers than --workers, and the report
+names them. Such a run keeps its plan when workers are added later. The command plans
+several studies, each with its own -o, together or not at all.
 
 examples:
   collect plan sort --profile demo --workers 5

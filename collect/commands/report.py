@@ -21,8 +21,8 @@ def add(commands: Commands) -> None:
         "write one report over one or more runs",
         """\
 Write one self-contained HTML file over one or more runs of any studies, and
-cells.csv and charts (SVG, PDF) into each run's directory. Logs that an earlier
-report has read are not read again. Refused trials are findings. With --audience
+cells.csv and charts (SVG, PDF) into each run's directory. The command does not read
+again logs that an earlier report has read. Refused trials are findings. With --audience
 student, each exhibit also states its question, hints where to look, and asks
 questions. Their answers go into a separate file for the teacher, REPORT-answers.md.
 

@@ -16,9 +16,9 @@ def add(commands: Commands) -> None:
         run,
         "show the progress of a run",
         """\
-Show the progress of a run: trials done, failed and remaining; the running trial; the
-remaining time, estimated from the sealed trials; the trials that wait for a node; and
-the free disk space here and on the client.
+Show the progress of a run: trials done, failed and remaining, the running trial, and
+the trials that wait for a node. Show also the remaining time, estimated from the sealed
+trials, and the free disk space here and on the client.
 
 examples:
   collect status                 # the run with the newest trials

@@ -22,9 +22,9 @@ def add(commands: Commands) -> None:
         "make a lab, sweep six studies, write a report",
         """\
 Make the virtual lab, provision it, run the profile `demo` of six studies and write one
-report; the last line is its path. It needs root. On this machine it installs Debian packages
-(Maven, a JDK, mmdebstrap, nftables, systemd-container), keeps an image below
-/var/cache/rackbench, and boots the lab's machines behind a bridge. `rackbench lab down`
+report; the last line is its path. It needs root. It installs Debian packages (Maven, a JDK,
+mmdebstrap, nftables, systemd-container) here, keeps an image below /var/cache/rackbench, and
+boots the lab's machines behind a bridge. `rackbench lab down`
 removes machines and bridge; packages, image and results stay. After Ctrl-C or a failure, run
 the same command again to continue.
 

@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
         """\
 Sweep one or more studies on machines that `rackbench site` provisioned, and write the
 report. Ctrl-C detaches and the sweep goes on; the same command attaches again. A stopped run
-continues where it was; sealed trials are not repeated.
+continues where it was, and repeats no sealed trial.
 
 examples:
   rackbench run sort

@@ -30,8 +30,8 @@ def add(commands: Commands) -> None:
         "provision the machines",
         """\
 Provision the machines of the inventory: build the programs, then install and start them.
-The command lists its changes and asks first. A second run changes nothing. A machine that
-fails is skipped and named with the reason.
+The command lists its changes and asks first. A second run changes nothing. The
+command skips a machine that fails, and names it with the reason.
 
 examples:
   rackbench site

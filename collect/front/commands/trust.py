@@ -18,8 +18,9 @@ def add(commands: Commands) -> None:
         "add the machines' SSH host keys to known_hosts",
         """\
 Show the fingerprint of each SSH host key that known_hosts lacks, and ask you to compare it
-with the one at the machine's console: ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub.
-Then write the keys into known_hosts. The command never replaces a key that changed.
+with the one at the machine's console. There, run
+ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub. Then the command writes the keys into
+known_hosts. It never replaces a key that changed.
 
 examples:
   rackbench trust
