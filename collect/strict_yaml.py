@@ -96,7 +96,7 @@ class _Loader(yaml.SafeLoader):
                 raise _refused(
                     key_node,
                     "has a list or a mapping as a key, which is how YAML reads {{ … }} without "
-                    "quotes; this file is not a template: write the value itself, or quote it",
+                    "quotes. This file is not a template: write the value itself, or quote it",
                 )
             key = "<<" if key_node.tag == _MERGE else self.construct_object(key_node)
             if not isinstance(key, Hashable):

@@ -215,8 +215,8 @@ def _columns(path: Path, header: str, delimiter: str) -> list[str]:
     if missing:
         shown = printable(", ".join(columns), 200) or "(none)"
         raise InputError(
-            f"{path}: line 1 has no column {missing[0]} (between {delimiter!r} it has {shown}); "
-            f"let JMeter write the header and the columns {', '.join(NEEDED)} "
+            f"{path}: line 1 has no column {missing[0]} (between {delimiter!r} it has {shown}). "
+            f"Let JMeter write the header and the columns {', '.join(NEEDED)} "
             "(jmeter.save.saveservice.print_field_names=true), with one character between them "
             "that is not a letter (jmeter.save.saveservice.default_delimiter)"
         )
@@ -235,7 +235,7 @@ def _row(columns: Sequence[str], values: Sequence[str]) -> dict[str, str]:
     if NEEDED[0] in values and set(NEEDED) <= set(values):
         raise _OtherLogError(
             "repeats the header, so two logs were joined; split the file there and name both "
-            "files, as each test is a block; if both are of one test, remove the line"
+            "files, as each test is a block. If both are of one test, remove the line"
         )
     if len(values) != len(columns):
         raise ValueError(f"has {len(values)} columns, but the header has {len(columns)}")

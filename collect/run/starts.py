@@ -57,7 +57,7 @@ def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Find
             "starts",
             unknown[0],
             f"{unknown[0]}: does not record the starts of its services, like {len(unknown)} of "
-            f"{len(served)} trials, so restart: block in the plan cannot be proven: run site.yml "
+            f"{len(served)} trials. So restart: block in the plan cannot be proven: run site.yml "
             "and sweep under a new name",
         )
     yield from _several(served, {one.id: setting_key(setting_of(one)) for one in plan})
@@ -109,7 +109,7 @@ def _several(trials: Sequence[Trial], asked: Mapping[str, str]) -> Iterator[Find
                 "starts",
                 later.id,
                 f"{later.id}: {service} was restarted within block {block} and had {len(firsts)} "
-                "starts there, so the block is not one sample of it: read its ratios with care, "
+                "starts there. So the block is not one sample of it: read its ratios with care, "
                 "or sweep under a new name",
             )
 

@@ -88,6 +88,6 @@ def _without_its_bound(trial: Trial, planned: PlannedTrial) -> str:
         return ""
     return (
         f"{trial.id}: is sealed as a timeout at {bound} s, but its JVM ended after "
-        f"{lasted:.1f} s because of a fault of the lab, so it is not counted: "
+        f"{lasted:.1f} s because of a fault of the lab. So it is not counted: "
         "set it aside and sweep again"
     )

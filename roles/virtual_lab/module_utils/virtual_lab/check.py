@@ -76,8 +76,8 @@ def check_key(running: list[Node]) -> None:
         if str(node.lab.authorized_key).strip() not in host.text_of(keys).splitlines():
             raise host.HostError(
                 f"the lab {node.lab.name} on this machine belongs to another account: {node.name} "
-                "does not have this account's SSH key; set rackbench_lab to another name and "
-                "virtual_lab_prefix to a free range, or, if that lab is yours, run make lab-down"
+                "does not have this account's SSH key. Set rackbench_lab to another name and "
+                "virtual_lab_prefix to a free range. If that lab is yours, run make lab-down"
             )
 
 
