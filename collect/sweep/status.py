@@ -265,14 +265,18 @@ def _eta(
 ) -> timedelta | None:
     """Return how long the rest takes: each trial what its cell took, and the usual pauses.
 
-    A pause in which the nodes are set for other settings is of another kind.
+    A captured trial makes two calls only, so it takes no longer than the shortest one. A pause in
+    which the nodes are set for other settings is of another kind.
     """
     taken: dict[Hashable, list[float]] = {}
     for planned, trial in sealed:
-        taken.setdefault(planned.factors, []).append(trial.seconds)
-    trials_s = of_kinds((trial.factors for trial in remaining), taken)
+        if not planned.captured:
+            taken.setdefault(planned.factors, []).append(trial.seconds)
+    trials_s = of_kinds((trial.factors for trial in remaining if not trial.captured), taken)
     if trials_s is None:
         return None
+    captured = sum(trial.captured for trial in remaining)
+    trials_s += captured * min(trial.seconds for _, trial in sealed)
     ordered = sorted(sealed, key=lambda pair: pair[1].started_at)
     pauses: dict[Hashable, list[float]] = {}
     for (one, before), (other, after) in pairwise(ordered):

@@ -88,6 +88,15 @@ def test_the_time_left_has_the_changes_of_setting_that_are_to_come(run_of):
     assert read_status(run).eta.total_seconds() == pytest.approx(expected)
 
 
+def test_a_captured_trial_is_expected_to_take_as_long_as_the_shortest(run_of):
+    run = run_of(capture=True, until=36)
+    path = run.trials_directory / run.plan[0].id / "trial.json"
+    record = json.loads(path.read_text())
+    later = datetime.fromisoformat(record["started_at"]) + timedelta(seconds=1)
+    path.write_text(json.dumps({**record, "started_at": later.isoformat()}))
+    assert read_status(run).eta.total_seconds() == pytest.approx(12 * (0.5 + 0.5))
+
+
 def test_status_watch_ends_when_the_run_has_ended(run_of, capsys):
     run = run_of()
     assert main(["status", str(run.directory), "--watch", "--every", "1"]) == 0
