@@ -22,6 +22,7 @@ from collect.commands import (
 from collect.commands.arguments import Commands
 from collect.commands.guard import INTERRUPTED
 from collect.commands.order import COMMANDS
+from collect.front.inventory import read_inventory
 from collect.front.kit import Kit, kit_of
 from collect.front.play import Play, no_progress, play
 from collect.front.sweeping import Sweeping
@@ -74,6 +75,8 @@ def _rerun(options: argparse.Namespace) -> int:
     kit = kit_of(argparse.Namespace(**{**vars(options), **asked}))
     if find_project() is not None:
         options.inventory = kit.inventories[0]
+    if options.inventory:
+        read_inventory(kit).demand_bench()
     is_added = options.inventory and not given
     _tell_command(options, *(("--inventory", options.inventory) if is_added else ()))
     if options.inventory is None:

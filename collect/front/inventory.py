@@ -69,12 +69,8 @@ class Inventory:
 
     def problems(self) -> list[str]:
         """Return why this cannot be a bench, by the rules of playbooks/validate.yml."""
-        unfilled = [node.name for node in self.nodes if node.address in {"", UNFILLED}]
-        if unfilled:
-            return [
-                f"{self.name}: {', '.join(unfilled)} {'has' if len(unfilled) == 1 else 'have'} no "
-                "address yet; write ansible_host into hosts.yml"
-            ]
+        if unfilled := self._unfilled():
+            return [unfilled]
         found = ill_written(self.hostvars, self.groups, _become_method(self.kit))
         return [f"{self.name}: {problem}" for problem in found]
 
@@ -82,6 +78,11 @@ class Inventory:
         """Raise InputError unless this can be a bench."""
         if found := self.problems():
             raise InputError("\n".join(found))
+
+    def demand_addresses(self) -> None:
+        """Raise InputError where a machine has no address yet; other faults may be there."""
+        if unfilled := self._unfilled():
+            raise InputError(unfilled)
 
     def demand_names(self, limit: str) -> None:
         """Raise InputError where `--limit` names what the inventory lacks; patterns may match."""
@@ -101,6 +102,15 @@ class Inventory:
         """Return the machines with their groups as one line."""
         named = [f"{node.name} ({', '.join(node.groups)})" for node in self.nodes]
         return f"{show_count(len(named), 'machine')}: {', '.join(named)}"
+
+    def _unfilled(self) -> str:
+        names = [node.name for node in self.nodes if node.address in {"", UNFILLED}]
+        if not names:
+            return ""
+        return (
+            f"{self.name}: {', '.join(names)} {'has' if len(names) == 1 else 'have'} no address "
+            "yet; write ansible_host into hosts.yml"
+        )
 
     def _node(self, name: str) -> Node:
         values = self.hostvars.get(name, {})

@@ -31,6 +31,11 @@ def place(node: Node) -> tuple[str, int]:
     return _place(node, _settings(node))
 
 
+def is_direct(node: Node) -> bool:
+    """Return whether ssh connects to a machine without a jump host, also one of ~/.ssh/config."""
+    return _settings(node).keys().isdisjoint({"proxyjump", "proxycommand"})
+
+
 def known_as(node: Node) -> str:
     """Return the name of a machine in known_hosts; an alias of ssh's configuration has no port."""
     told = _settings(node)

@@ -227,7 +227,7 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
         hosts = shlex.quote(_hosts_file(inventory.kit))
         wrong = "its address has an empty part, or one of more than 63 letters"
         return [Finding(f"{label}: {wrong}", f"{_EDITOR} {hosts}   # ansible_host: its address")]
-    if "Proxy" not in node.arguments and (closed := _closed(node)):
+    if ssh.is_direct(node) and (closed := _closed(node)):
         return [Finding(f"{label}: {closed[0]}", closed[1])]
     if not ssh.known_fingerprints(node):
         unknown = "its SSH host key is not in known_hosts, so nothing else on it was checked"

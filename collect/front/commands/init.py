@@ -7,7 +7,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import yaml
@@ -136,36 +136,72 @@ def _checkout(given: Path | None) -> Path:
 
 
 def _hosts(options: argparse.Namespace) -> str:
-    client = _answer(options.client, "Address or name of the client, which makes the calls")
+    workers = " ".join(options.workers)
+    for given, demand in (
+        (options.client, _demand_address),
+        (options.broker, _demand_address),
+        (workers, _demand_workers),
+        (options.user, _demand_word),
+        (options.key, _demand_word),
+    ):
+        if given:
+            demand(given)  # before the first question
+    question = "Address or name of the client, which makes the calls"
+    client = _answer(options.client, question, _demand_address)
     usual = client if sys.stdin.isatty() and client != UNFILLED else ""
-    broker = _answer(options.broker, "Address or name of the broker's machine", usual)
+    question = "Address or name of the broker's machine"
+    broker = _answer(options.broker, question, _demand_address, usual)
     question = "Addresses of the workers, with spaces between them"
-    said = options.workers or _answer(None, question).replace(",", " ").split()
-    user = _answer(options.user, "Account with sudo on these machines", "debian", _WORD)
-    key = _answer(options.key, "Private SSH key that it accepts", "~/.ssh/id_ed25519", _WORD)
-    if key != UNFILLED and not key.startswith("~"):
+    named = _names(_answer(workers, question, _demand_workers))
+    question = "Account with sudo on these machines"
+    user = _answer(options.user, question, _demand_word, "debian")
+    question = "Private SSH key that it accepts"
+    key = _answer(options.key, question, _demand_word, "~/.ssh/id_ed25519")
+    if not key.startswith("~"):
         key = str(Path(key).absolute())  # playbooks run elsewhere
-    workers = said if UNFILLED not in said else [UNFILLED] * 3
-    for address in (client, broker, *workers):
-        if not _ADDRESS.fullmatch(address):
-            raise InputError(
-                f"{address!r} is neither an address nor the name of a machine; correct it"
-            )
-    if len(set(workers)) < len(workers) and UNFILLED not in workers:
-        raise InputError(f"a worker is named twice in {' '.join(workers)}; name each once")
-    return hosts_text(client, broker, workers, user, key)
+    return hosts_text(client, broker, named if UNFILLED not in named else [UNFILLED] * 3, user, key)
 
 
 def _answer(
-    given: str | None, question: str, usual: str = "", form: re.Pattern[str] | None = None
+    given: str | None, question: str, demand: Callable[[str], None], usual: str = ""
 ) -> str:
-    """Return what an option gave, or what the person answers, or the usual; else FILL-IN."""
-    if given is None and sys.stdin.isatty():
-        given = _typed(f"{question}{f' [{usual}]' if usual else ''}: ")
-    answer = given or usual or UNFILLED
-    if form is not None and not form.fullmatch(answer):
-        raise InputError(f"{answer!r} contains a space, quote, brace or #; give one plain word")
+    """Return what an option gave, or what the person answers, or the usual; else FILL-IN.
+
+    The question is repeated once after an answer that `demand` refuses.
+    """
+    if given or not sys.stdin.isatty():
+        return given or usual or UNFILLED
+    prompt = f"{question}{f' [{usual}]' if usual else ''}: "
+    answer = _typed(prompt) or usual or UNFILLED
+    try:
+        demand(answer)
+    except InputError as error:
+        print(error)
+        answer = _typed(prompt) or usual or UNFILLED
+        demand(answer)
     return answer
+
+
+def _demand_address(text: str) -> None:
+    if not _ADDRESS.fullmatch(text):
+        raise InputError(f"{text!r} is neither an address nor the name of a machine; correct it")
+
+
+def _demand_workers(text: str) -> None:
+    names = _names(text)
+    for name in names or [text]:
+        _demand_address(name)
+    if len(set(names)) < len(names):
+        raise InputError(f"a worker is named twice in {' '.join(names)}; name each once")
+
+
+def _demand_word(text: str) -> None:
+    if not _WORD.fullmatch(text):
+        raise InputError(f"{text!r} contains a space, quote, brace or #; give one plain word")
+
+
+def _names(text: str) -> list[str]:
+    return text.replace(",", " ").split()
 
 
 def _typed(question: str) -> str:

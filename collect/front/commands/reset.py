@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
             f"{inventory.name}: has no machine {options.machine!r}; name one of "
             f"{', '.join(names)}, or nodes for all of them"
         )
+    inventory.demand_addresses()
     chosen = names if options.machine == "nodes" else [options.machine]
     print(filled(f"On {', '.join(chosen)}, {_CHANGES}"), flush=True)
     if not is_agreed("Reset?", is_yes=options.yes):

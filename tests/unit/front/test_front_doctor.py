@@ -96,6 +96,30 @@ def test_a_machine_that_is_off_and_one_that_is_not_trusted(checkout, monkeypatch
     assert strange.mend == "rackbench trust -i x"
 
 
+@pytest.mark.parametrize(
+    ("setting", "arguments"),
+    [
+        ("ProxyJump gateway", ""),
+        ("ProxyCommand nc %h %p", ""),
+        ("ProxyJump none", "-o ProxyJump=gateway"),
+        ("Port 22", "-J gateway"),
+    ],
+)
+def test_a_machine_behind_a_jump_host_is_not_reached_directly(
+    checkout, tmp_path, monkeypatch, setting, arguments
+):
+    (tmp_path / "config").write_text(f"Host 192.0.2.7\n  {setting}\n")
+    inventory = read_inventory(Kit(checkout.root, checkout.root / ".venv/bin", None, ("x",)))
+    monkeypatch.setattr(doctor, "_closed", lambda asked: ("its port 22 cannot be reached", "ping"))
+    monkeypatch.setattr(ssh, "known_fingerprints", lambda asked: set())
+    asked = node(arguments=f"-F {tmp_path}/config {arguments}")
+    (finding,) = doctor.of_machine(inventory, asked, {})
+    assert finding.text.endswith("not in known_hosts, so nothing else on it was checked")
+    (tmp_path / "config").write_text("Host 192.0.2.7\n  ProxyJump none\n")
+    (finding,) = doctor.of_machine(inventory, node(arguments=f"-F {tmp_path}/config"), {})
+    assert finding.text.endswith("its port 22 cannot be reached")
+
+
 def test_a_next_step_has_the_options_of_the_command_but_not_the_usual_inventory(
     checkout, monkeypatch, capsys
 ):

@@ -115,6 +115,58 @@ def test_an_answer_that_is_left_out_is_left_to_fill_in(checkout, tmp_path, monke
     assert (tmp_path / "mylab/inventory/hosts.yml").read_text().count('"FILL-IN"') == 5
 
 
+@pytest.fixture
+def asked(monkeypatch):
+    """Return what sets the answers of the person at the terminal, and returns the questions."""
+
+    def answering(*answers):
+        questions, left = [], iter(answers)
+
+        def typed(question):
+            questions.append(question.partition(" ")[0])
+            return next(left)
+
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+        monkeypatch.setattr("builtins.input", typed)
+        return questions
+
+    return answering
+
+
+def test_a_wrong_answer_is_told_and_asked_for_again_before_the_next_question(
+    checkout, tmp_path, asked, capsys
+):
+    client, workers = ("10.0.0;1", "10.0.0.1"), (", ", "10.0.0.2, 10.0.0.3")
+    questions = asked(*client, "", *workers, "my name", "me", "")
+    assert main(["init", "../mylab"]) == 0
+    assert [*map(questions.count, ("Address", "Addresses", "Account", "Private"))] == [3, 2, 2, 1]
+    said = capsys.readouterr().out
+    for wrong in ("'10.0.0;1' is neither", "',' is neither", "'my name' contains a space"):
+        assert wrong in said
+    hosts = yaml.safe_load((tmp_path / "mylab/inventory/hosts.yml").read_text())
+    nodes = hosts["all"]["children"]["nodes"]
+    assert nodes["vars"]["ansible_user"] == "me"
+    assert [*nodes["children"]["broker"]["hosts"]] == ["client1"]
+    assert [*nodes["children"]["workers"]["hosts"]] == ["worker1", "worker2"]
+
+
+def test_a_second_wrong_answer_ends_before_the_next_question(checkout, tmp_path, asked, capsys):
+    questions = asked("10.0.0.1", "10.0.0.2", "rack3 rack3", "rack3 rack4 rack3")
+    assert main(["init", "../mylab"]) == 2
+    assert questions == ["Address", "Address", "Addresses", "Addresses"]
+    said = capsys.readouterr()
+    assert "named twice in rack3 rack3;" in said.out
+    assert "named twice in rack3 rack4 rack3; name each once" in said.err
+    assert [path.name for path in tmp_path.iterdir()] == ["kit"]
+
+
+@pytest.mark.parametrize("words", ["--broker a;b", "--worker a --worker a", "--user a#b"])
+def test_wrong_options_are_refused_before_the_first_question(checkout, asked, words):
+    questions = asked()
+    assert main(["init", "../mylab", *words.split()]) == 2
+    assert questions == []
+
+
 @pytest.mark.parametrize(("interruption", "code"), [(KeyboardInterrupt, 130), (EOFError, 2)])
 def test_ctrl_c_or_ctrl_d_at_a_question_leaves_nothing(
     checkout, monkeypatch, capsys, interruption, code

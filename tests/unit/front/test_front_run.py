@@ -64,7 +64,13 @@ def test_variables_that_choose_no_run_reach_the_sweep(checkout, setting):
     assert setting in checkout.called[0]
 
 
-@pytest.mark.parametrize("words", ["run sort", "site --yes", "verify", "night sort", "trust"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("run sort", "site --yes", "verify", "night sort", "trust", "reset worker1 --yes"),
+        "rerun sample-sort --yes -i inventory",
+    ],
+)
 def test_an_inventory_half_filled_in_is_refused_in_one_sentence(checkout, words, capsys):
     checkout.have(worker2="FILL-IN", worker3="FILL-IN")
     assert main(words.split()) == 2
@@ -78,6 +84,8 @@ def test_two_machines_of_one_address_are_refused_before_any_is_asked(checkout, c
     checkout.have(worker2="192.0.2.1")
     assert main(["run", "sort", "--fit"]) == 2
     assert "client1 and worker2 have the same address" in capsys.readouterr().err
+    assert checkout.called == []
+    assert main(["reset", "worker1", "--yes"]) == 0  # a rack that is no bench is still reset
 
 
 @pytest.mark.parametrize("more", [[], ["--", "-b", "--become-method=doas"]])
