@@ -6,8 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
-JAVA_APPS = Path(__file__).parents[2] / "java-apps"
+ROOT = Path(__file__).parents[2]
+JAVA_APPS = ROOT / "java-apps"
 PLUGIN = "com/diffplug/spotless/spotless-maven-plugin"
 
 pytestmark = pytest.mark.skipif(not shutil.which("mvn"), reason="Maven is not installed")
@@ -24,11 +26,11 @@ def repository(tmp_path_factory):
     return place
 
 
-def maven(program, repository, *options):
-    """The first phase of the parent alone, which runs one plug-in."""
+def maven(program, repository, *options, phase="validate"):
+    """A phase of the parent alone; the first one runs one plug-in."""
     command = [program, "--batch-mode", "--no-transfer-progress", "--non-recursive", *options]
     return subprocess.run(
-        [*command, f"-Dmaven.repo.local={repository}", "validate"],
+        [*command, f"-Dmaven.repo.local={repository}", phase],
         cwd=JAVA_APPS,
         capture_output=True,
         text=True,
@@ -67,6 +69,22 @@ def test_a_plug_in_that_is_not_pinned_is_refused(repository, tmp_path):
     done = maven("./pinned_maven", repository, f"-Drackbench.pins={pins}")
     assert done.returncode == 1
     assert "wanted SHA-256 (none) of com.diffplug.spotless:spotless-maven-plugin" in done.stderr
+
+
+def test_a_build_leaves_tests_and_format_to_make_test_java(repository, tmp_path):
+    shutil.copy(JAVA_APPS / "pom.xml", tmp_path)
+    module = tmp_path / "harness-api"
+    shutil.copytree(JAVA_APPS / "harness-api", module, ignore=shutil.ignore_patterns("target"))
+    (module / "src/test/java/Broken.java").write_text("class  Broken extends Absent {}\n")
+    defaults = (ROOT / "roles/java_apps/defaults/main.yml").read_text()
+    goal, *options = yaml.safe_load(defaults)["java_apps_goal"].split()
+    assert goal == "package"
+    here = f"--file={module}/pom.xml"
+    built = maven("./pinned_maven", repository, here, *options, phase="test-compile")
+    assert built.returncode == 0, built.stdout + built.stderr
+    checked = maven("./pinned_maven", repository, here)
+    assert checked.returncode == 1
+    assert "Broken.java" in checked.stdout
 
 
 def test_a_list_that_cannot_be_read_ends_the_build(repository, tmp_path):
