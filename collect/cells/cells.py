@@ -200,7 +200,7 @@ class CellResult:
 
     @property
     def is_made_by_few(self) -> bool:
-        """Whether rare calls or rare trials dominate its mean, so that its interval is too narrow.
+        """Whether rare calls or trials dominate its mean, so that its interval may be too narrow.
 
         Rare calls part the mean from the median call by over 20 %, and some trials have none of
         them: where each has some, its mean varies as the interval says. A rare trial is an outlier

@@ -141,7 +141,10 @@ def _capacity(
 
 
 def _met(cell: CellResult, demand: Demand) -> dict[int, bool]:
-    """Tell for each block whether its trial met the demand; one that did not end well did not."""
+    """Tell for each block whether its trial met the demand; one that did not end well did not.
+
+    A trial of which a program reports only a mean has no percentile, so its block is left out.
+    """
     achieved = cell.achieved
     return {
         trial.trial.block: trial.counts
@@ -150,6 +153,7 @@ def _met(cell: CellResult, demand: Demand) -> dict[int, bool]:
         and trial.response.calls.p99_ms <= demand.p99_ms
         and achieved.get(trial.trial.block, 0) >= demand.achieved
         for trial in cell.trials
+        if trial.response is not None or not trial.counts
     }
 
 

@@ -182,8 +182,8 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
     )
     are_starts_known = pilot.is_restarted and pilot.start_s and restarted
     forks = {
-        cell: _best_forks(one, spreads[cell], best, start_s) if are_starts_known else None
-        for cell, one in known.items()
+        cell: _best_forks(one, spreads[cell], trial, best, start_s) if are_starts_known else None
+        for cell, (one, trial) in both.items()
     }
     notes = (
         *_notes(pilot, restarted=restarted, forks=forks),
@@ -343,14 +343,19 @@ def _best_calls(one: PilotCell, spread: Spread, planned: PlannedTrial, cancelled
     """
     above = spread.variance - spread.calls - cancelled
     best = best_repetitions(
-        one.fork_s_of(planned), one.call_s / planned.threads, max(above, 0.0), one.call_variance
+        one.fork_s_of(planned),
+        one.call_s_of(planned) / planned.threads,
+        max(above, 0.0),
+        one.call_variance,
     )
     return min(best, MOST_TIMES * one.calls) / planned.threads
 
 
-def _best_forks(one: PilotCell, spread: Spread, way: Way, start_s: float) -> int:
+def _best_forks(
+    one: PilotCell, spread: Spread, planned: PlannedTrial, way: Way, start_s: float
+) -> int:
     """Return how many forks of a cell would be best in each start of its services."""
-    calls = one.call_variance / (way.calls[one.planned.factors] * one.planned.threads)
+    calls = one.call_variance / (way.calls[planned.factors] * planned.threads)
     forks = max(spread.variance - spread.calls - one.shared, 0.0) + calls
     rounds = best_repetitions(start_s, way.block_s - start_s, one.shared, forks)
     return round(min(rounds, MOST_TIMES))
@@ -367,7 +372,8 @@ def _way(
     error = of_run.error
     block_s = of_run.start_s + (of_run.plots.seconds if of_run.plots else 0.0)
     block_s += sum(
-        one.fork_s_of(planned) + calls[cell] * one.call_s for cell, (one, planned) in known.items()
+        one.fork_s_of(planned) + calls[cell] * one.call_s_of(planned)
+        for cell, (one, planned) in known.items()
     )
     blocks_fit = int(wish.hours * 3600 / block_s) if block_s > 0 else 0
     spreads = [one.spread for one in quantities]

@@ -78,7 +78,7 @@ def _cell_record(outlook: Outlook, cell: Cell) -> dict[str, Any]:
         "mean_ms": one.mean_ms,
         "deviation": dict(zip(_levels(outlook), _deviations(one, outlook), strict=True)),
         "fork_s": one.fork_s,
-        "call_s": one.call_s,
+        "call_s": one.call_s_of(one.planned),
         "forks": outlook.forks[cell],
         "calls_as_it_stands": outlook.as_it_stands.calls[cell],
         "calls": outlook.best.calls[cell],

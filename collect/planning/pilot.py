@@ -59,14 +59,13 @@ class PilotCell:
         return math.exp(fmean(self.logs.values()))
 
     @property
-    def call_s(self) -> float:
-        """What one measured call more of each thread costs."""
-        return 0.0 if self.is_program else _call_s(self.planned, self.service_ms)
-
-    @property
     def spread(self) -> Spread:
         """The variance of its trial means over the blocks."""
         return spread_of(list(self.logs.values()), self.call_variance / self.calls)
+
+    def call_s_of(self, planned: PlannedTrial) -> float:
+        """Return what one measured call more of each thread costs in this or another profile."""
+        return 0.0 if self.is_program else _call_s(planned, self.service_ms)
 
     def fork_s_of(self, planned: PlannedTrial) -> float:
         """Return what a trial of this cell costs without its measured calls in another profile."""
@@ -134,7 +133,9 @@ def read_pilot(analysis: Analysis) -> Pilot:
     planned = {trial.factors: trial for trial in run.plan}
     counted = [trial.trial for cell in analysis.cells for trial in cell.counted]
     plots = whole_plots(run.plan)
-    pauses, changes = _pauses(counted, plots)
+    # A trial that failed took its time as well, and its services were started for it.
+    ran = [trial.trial for cell in analysis.cells for trial in cell.trials]
+    pauses, changes = _pauses(ran, plots)
     if _is_at_once(counted):
         raise InputError(
             f"{run.name}: the trials of a block ran at the same time, as labels of one log do, so "
@@ -149,7 +150,7 @@ def read_pilot(analysis: Analysis) -> Pilot:
             "is unknown; sweep a pilot of at least 2 blocks, better 5"
         )
     shared = _shared(usable, planned, plots)
-    cost = starts.cost(counted)
+    cost = starts.cost(ran)
     return Pilot(
         {c.cell: _cell(c, planned[c.cell], pause_s, shared[c.cell]) for c in usable},
         unusable,
@@ -209,15 +210,18 @@ def _cell(
 def _shared(
     cells: Sequence[CellResult], planned: Mapping[Cell, PlannedTrial], plots: WholePlots | None
 ) -> dict[Cell, tuple[float, float]]:
-    """Return what cells that need the same services share in a block, and further in a plot."""
+    """Return what cells that need the same services share in a block, and further in a plot.
+
+    Of each two cells in the blocks that both have.
+    """
     groups: dict[tuple[str, ...], list[CellResult]] = defaultdict(list)
     for cell in cells:
         groups[tuple(planned[cell.cell].needs)].append(cell)
     found = {}
     for group in groups.values():
-        blocks = sorted(set.intersection(*(set(cell.samples) for cell in group)))
-        rows = np.array([[_logs(cell)[block] for cell in group] for block in blocks])
-        rows = rows.reshape(len(blocks), len(group))
+        of_cells = [_logs(cell) for cell in group]
+        blocks = sorted(set[int]().union(*of_cells))
+        rows = np.array([[logs.get(block, math.nan) for logs in of_cells] for block in blocks])
         settings = [plots.settings[cell.cell] if plots else "" for cell in group]
         of_block = shared_across(rows, settings)
         for name in set(settings):

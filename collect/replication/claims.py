@@ -91,11 +91,11 @@ class Bound:
         if estimate.low is None or estimate.high is None:
             return 1.0
         low = self.low if self.negligible is None else self.negligible
-        p_value = estimate.p_outside(low, self.high)
+        p_value = estimate.p_outside(low, self.high) or 0.0
         if not self.excludes(estimate):
-            return max(p_value or 0.0, _NOT_OUTSIDE)
-        # A limit that an open end leaves out is outside by itself.
-        return 0.0 if estimate.low == estimate.high else min(p_value or 0.0, ERROR)
+            return max(p_value, _NOT_OUTSIDE)
+        # A number known exactly that is the limit of an open end is outside by itself.
+        return 0.0 if estimate.low == estimate.high and p_value == 1 else min(p_value, ERROR)
 
 
 _NOT_OUTSIDE = 1.001 * ERROR

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,11 @@ import scipy
 from scipy.optimize import isotonic_regression
 
 from collect.cells.notation import show
-from collect.replication.evidence import Evidence, Untested
+from collect.replication.evidence import NO_RATIO, Evidence, Untested
 from collect.run.cell import Cell
 from collect.stats.estimates import ROUNDING, Estimate
 from collect.stats.spending import ERROR
 
-_TICK_MS = 1e-6
-"""One nanosecond, the unit of the logs: times of zero have no logarithm."""
 _Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -74,20 +73,24 @@ def _undecided(start: _Numbers, end: _Numbers, error: float) -> list[float]:
 def overtaking(
     evidence: Evidence, places: Sequence[float], pairs: Sequence[tuple[Cell, Cell]]
 ) -> Estimate | Untested:
-    """Return the place from which the second cell of a pair is faster; one pair for each place."""
+    """Return the place from which the second cell of a pair is faster; one pair for each place.
+
+    A block with a time of 0 counts as in `Measured.statistic`.
+    """
     if len(places) < 2:
         return Untested("it takes two sizes at which both have a time")
     rows = evidence.rows([cell for pair in pairs for cell in pair])
     if isinstance(rows, Untested):
         return rows
     advantages = [
-        [
-            math.log(max(first, _TICK_MS) / max(second, _TICK_MS))
-            for first, second in zip(row[::2], row[1::2], strict=True)
-        ]
+        [math.log(first / second) for first, second in zip(row[::2], row[1::2], strict=True)]
         for row in rows
+        if min(row) > 0
     ]
-    return crossing(places, advantages, evidence.error)
+    if not advantages:
+        return Untested(NO_RATIO)
+    found = crossing(places, advantages, evidence.error)
+    return found if len(advantages) == len(rows) else replace(found, low=None, high=None)
 
 
 def show_crossing(found: Estimate, places: Sequence[float]) -> str:

@@ -26,7 +26,7 @@ Quantity = Literal["time_ms", "request_bytes", "response_bytes"]
 
 OK, NOT_PLANNED = "ok", "not in this profile"
 NO_BLOCK = "no block holds all the cells"
-_NO_RATIO = "values of 0 have no ratio"
+NO_RATIO = "values of 0 have no ratio"
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ class Measured:
             return rows
         values = [statistic(row) for row in rows if min(row) > 0]
         if not values:
-            return Untested(_NO_RATIO)
+            return Untested(NO_RATIO)
         mean = geometric_t if min(values) > 0 else mean_t
         found = replace(_without_ticks(mean(values, self.error), of), lost=self.lost(cells))
         return found if len(values) == len(rows) else replace(found, low=None, high=None)

@@ -91,7 +91,9 @@ def _answers(systems: dict[Cell, list[CellResult]], factor: str, error: float) -
         rate = parting(cells, factor)
         said = "at every rate" if rate is None else f"below {show(rate)}/s"
         unknown = [f"{float(cell.cell[factor]):g}" for cell in cells if not cell.achieved]
-        but = f" (but no trial counts at {', '.join(unknown)}/s)" if unknown else ""
+        but = f" (but not known at {', '.join(unknown)}/s)" if unknown else ""
+        if len(unknown) == len(cells):
+            said, but = "not known", ""
         parts.append(f"{name_of(system) or 'all'}: {said}{but}")
     return paired_figure(
         id="load-answers",

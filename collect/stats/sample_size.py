@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
@@ -44,14 +45,11 @@ class Spread:
 def shared_variance(values: Matrix) -> float:
     """Return the variance that all quantities of a block have in common, 0 where there is none.
 
-    `values` has a row for each block and a column for each quantity. The component of the blocks in
-    the two-way model without replication: the mean covariance of two columns.
+    `values` has a row for each block and a column for each quantity, NaN where a block lacks it.
+    The component of the blocks in the two-way model without replication: the mean covariance of two
+    columns, each over the blocks that have both.
     """
-    rows, columns = values.shape
-    if rows < 2 or columns < 2:
-        return 0.0
-    covariance = np.cov(values, rowvar=False)
-    return max(0.0, float((covariance.sum() - np.trace(covariance)) / (columns * (columns - 1))))
+    return _mean_covariance(values, ~np.eye(values.shape[1], dtype=bool))
 
 
 def shared_across(values: Matrix, groups: Sequence[str]) -> float:
@@ -62,9 +60,14 @@ def shared_across(values: Matrix, groups: Sequence[str]) -> float:
     """
     names = np.asarray(groups)
     apart = names[:, None] != names[None, :]
-    if not apart.any() or len(values) < 2:
-        return shared_variance(values)
-    return max(0.0, float(np.cov(values, rowvar=False)[apart].mean()))
+    return _mean_covariance(values, apart) if apart.any() else shared_variance(values)
+
+
+def _mean_covariance(values: Matrix, pairs: NDArray[np.bool_]) -> float:
+    """Return the mean covariance of these pairs of columns that share two rows; at least 0."""
+    covariances = pd.DataFrame(values).cov(min_periods=2).to_numpy()[pairs]
+    known = covariances[~np.isnan(covariances)]
+    return max(0.0, float(known.mean())) if len(known) else 0.0
 
 
 def best_repetitions(above_s: float, below_s: float, above: float, below: float) -> float:

@@ -20,6 +20,7 @@ from collect.exchange.calls import JTL_COLUMNS, PARQUET_COLUMNS
 from collect.exchange.formats import FORMATS
 from collect.exchange.labels import factors_of, label_of
 from collect.run.directory import open_run
+from collect.run.trials import read_trial
 
 ODD = [
     'a b, "c" | d',
@@ -234,10 +235,18 @@ def test_a_histogram_holds_no_failed_call(run_of, exported):
     run = run_of(until=0)
     planned = run.plan[0]
     times = [1.0, 900.0] + [1.0] * (planned.calls - 2)
-    seal(run.trials_directory, planned, times, statuses={1: "error"})
-    (histogram,) = histograms(exported(run, "hdr"))
+    directory = seal(run.trials_directory, planned, times, statuses={1: "error"})
+    path = exported(run, "hdr")
+    (histogram,) = histograms(path)
     assert histogram.get_total_count() == planned.calls - 1
     assert histogram.get_max_value() / 1e6 == pytest.approx(1.0, rel=2e-3)
+    (line,) = re.findall(r"(?m)^Tag=.*", path.read_text())
+    start, length, most = map(float, line.split(",")[1:4])
+    assert (length, most) == (pytest.approx((900 + planned.calls - 1) / 1000, abs=0.002), 1.0)
+    rows = csv.DictReader((directory / "calls.csv").read_text().splitlines())
+    first_ns = next(int(row["start_ns"]) for row in rows if row["phase"] == "measure")
+    began = read_trial(directory).started_at.timestamp()
+    assert start == pytest.approx(began + first_ns / 1e9, abs=0.001)
 
 
 def test_the_wait_of_an_open_loop_is_in_the_times_for_jmeter_and_hdr(run_of, exported):

@@ -183,6 +183,13 @@ def test_samples_are_put_in_the_order_of_their_start():
     assert [int(row["elapsed_ns"]) for row in rows] == [0, 1_000_000, 2_000_000, 3_000_000]
 
 
+def test_a_trial_lasts_until_its_last_call_has_ended():
+    write("a.jtl", [sample(), sample(1, elapsed=9000), sample(2)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert cell.trials[0].trial.seconds == pytest.approx(9.02)
+
+
 def test_the_text_of_an_error_stays_with_its_sample():
     failed = sample(1, success="false", failureMessage="too late")
     write("a.jtl", [sample(3), sample(2), failed, sample(0)])

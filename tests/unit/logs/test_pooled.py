@@ -79,9 +79,20 @@ def test_a_slow_trial_parts_no_mean_from_its_median():
     assert pool([trial([0.0] * 20), trial([0.0] * 15 + [9.0] * 5)]).rare is None
 
 
+def test_trials_of_unequal_length_have_the_moments_of_all_their_calls():
+    rng = np.random.default_rng(8)
+    members = [trial(level * rng.lognormal(2, 0.3, n)) for level, n in ((1, 3), (2, 50), (9, 200))]
+    found = pool(members)
+    times = np.concatenate([member.times_ns for member in members]) / 1e6
+    assert found.mean_ms == pytest.approx(times.mean())
+    assert found.variance_ms2 == pytest.approx(times.var(ddof=1))
+    assert (found.p50_ms, found.p99_ms) == pytest.approx(tuple(np.quantile(times, [0.5, 0.99])))
+    assert pool(members[:1]).variance_ms2 == pytest.approx(times[:3].var(ddof=1))
+
+
 def test_the_calls_named_are_the_fewest():
     rng = np.random.default_rng(7)
-    members = [trial(rng.lognormal(2, 1, 50)) for _ in range(4)]
+    members = [trial(rng.lognormal(2, 1, calls)) for calls in (50, 20, 80, 35)]
     found = pool(members)
     each = [member.times_ns / 1e6 for member in members]
     times = np.sort(np.concatenate(each))

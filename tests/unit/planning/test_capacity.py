@@ -1,13 +1,16 @@
 """Capacity, read off rates that were planned, from runs whose truth is known."""
 
+import hashlib
 import itertools
+import json
 import math
 from types import SimpleNamespace
 
 import pytest
 import yaml
 from open_loops import load_study, service_ms
-from synthetic import make_run
+from synthetic import make_run, reseal
+from trial_layout import in_layout
 
 from collect.cells.analysis import analyse
 from collect.errors import InputError
@@ -136,6 +139,33 @@ def test_a_failed_trial_meets_no_demand_and_an_open_block_is_left_out(night):
     assert capacity_of(night(times)).steps == {1: (50, 100), 2: (190, 250), 3: (190, 250)}
 
 
+def say_a_mean_alone(directory):
+    """Let a program have made the calls of a trial, and say no more of them, as wrk does."""
+    text = "    Latency   5.0ms\n"
+    reseal(directory, lambda rows: rows.partition("\n")[0] + "\n")
+    (directory / "summary.txt").write_text(text)
+    numbers = {"calls": 100, "mean_ms": 5.0, "p50_ms": 5.0, "p99_ms": 5.0, "max_ms": 5.0}
+    numbers |= {"calls_per_s": 50.0, "from_ns": 10**8, "to_ns": 21 * 10**8}
+    sealed = {"file": "summary.txt", "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    record = json.loads((directory / "trial.json").read_text())
+    program = {"command": ["wrk"], "reads": "wrk", "summary": {**numbers, **sealed}}
+    record |= {"program": program, "jvm": {}}
+    (directory / "trial.json").write_text(json.dumps(in_layout(record)))
+
+
+def test_the_capacity_is_not_known_where_a_program_says_a_mean_alone(night):
+    run = night().run
+    for planned in run.plan:
+        if planned.factors["transport"] == "soap":
+            say_a_mean_alone(run.trials_directory / planned.id)
+    analysis = analyse(open_run(str(run.directory)))
+    assert all(cell.outcome == "ok" for cell in analysis.cells)
+    soap, jms = capacity_of(analysis), capacity_of(analysis, "jms")
+    assert (str(soap), soap.steps, str(jms)) == ("not known", {}, "400 to 800/s")
+    *_, answers = load_exhibits(analysis)
+    assert "soap: not known; jms: below 800/s" in answers.caption
+
+
 def test_the_rate_is_found_by_its_levels(night, run_of):
     assert rate_factor(night().run) == "rate"
     closed = run_of(name="closed")
@@ -167,7 +197,7 @@ def test_no_line_goes_over_a_rate_at_which_no_trial_counts(night):
         return "failed" if lost else service_ms(planned, rng)
 
     _, responses, answers = load_exhibits(analyse(night(times).run))
-    assert "soap: below 250/s (but no trial counts at 100/s)" in answers.caption
+    assert "soap: below 250/s (but not known at 100/s)" in answers.caption
     for figure, series in (responses, "soap p50"), (answers, "soap"):
         (panel,) = figure.panels
         (rows,) = panel.chart.to_dict()["datasets"].values()

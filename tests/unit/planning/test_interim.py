@@ -11,7 +11,7 @@ from synthetic import make_run, spread
 
 from collect.cli import main
 from collect.errors import InputError
-from collect.planning.interim import due_analyses
+from collect.planning.interim import due_analyses, error_at
 from collect.run.directory import open_run
 from collect.run.stop import LOOKS, Decision, StopRule, write_decisions
 from collect.stats.estimates import geometric_t
@@ -66,6 +66,13 @@ def test_interim_analyses_cost_no_coverage_though_they_would_uncorrected():
     assert hits["equal"] / runs >= 0.95
     assert hits["fixed"] / runs < 0.945
     assert len(ends["corrected"]) > 1, "some of these runs stop early"
+
+
+def test_between_two_analyses_an_interval_may_miss_as_often_as_at_the_earlier_one():
+    first, second, last = errors_of((3, 5, 8))
+    assert first < second < last
+    found = [error_at(StopRule(0.05, (3, 5, 8)), blocks) for blocks in (0, 2, 3, 4, 5, 7, 8, 9)]
+    assert found == [first] * 4 + [second] * 2 + [last] * 2
 
 
 def test_a_run_stops_at_the_first_look_that_is_narrow_and_its_decision_lasts(tmp_path, capsys):

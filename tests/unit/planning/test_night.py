@@ -10,6 +10,7 @@ from synthetic import make_run, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cli import main
+from collect.planning.pilot import read_pilot
 from collect.run.directory import open_run
 
 
@@ -213,3 +214,91 @@ def test_an_open_loop_is_planned_by_its_response_times(tmp_path, capsys):
         assert planned["call_s"] == pytest.approx(1 / 200, rel=0.05)
         assert planned["calls"] == planned["calls_as_it_stands"]
     assert any("Times of an open loop are response times." in note for note in found["notes"])
+
+
+def test_a_block_of_another_profile_takes_what_its_rate_and_threads_ask(tmp_path, capsys):
+    few = {"transport": ["soap"], "servers": [1], "integers": [500, 5000]}
+    profiles = {
+        "pilot": {"arrival": {"rate": 50, "spacing": "even"}, "threads": 1},
+        "slow": {"arrival": {"rate": 5, "spacing": "even"}, "threads": 2},
+    }
+    study = changed(factors=few, replicates=4, calls=20, warmup=1, profiles=profiles)
+
+    def times(planned, rng):
+        return (4 * rng.lognormal(0, 0.02, planned.measured_rows)).tolist()
+
+    make_run(tmp_path / "pilot", times, study=study, profile="pilot")
+    _, found = power(capsys, tmp_path / "pilot", "--profile", "slow")
+    forks_s = sum(cell["fork_s"] for cell in found["cells"])
+    # Two threads make 20 calls each, of which five a second are due.
+    assert found["as_it_stands"]["block_s"] == pytest.approx(forks_s + 2 * 40 / 5)
+
+
+def test_more_calls_than_in_the_pilot_leave_less_of_what_calls_vary(tmp_path, capsys):
+    """Calls alone vary: a mean of four times as many varies half as much."""
+    few = {"transport": ["soap"], "servers": [1], "integers": [500, 5000]}
+    profiles = {"fewer": {"calls": 4}, "pilot": {"calls": 16}, "more": {"calls": 64}}
+    study = changed(factors=few, replicates=12, warmup=1, profiles=profiles)
+
+    def times(planned, rng):
+        return (10 * rng.lognormal(0, 0.4, planned.calls)).tolist()
+
+    make_run(tmp_path / "pilot", times, study=study, profile="pilot")
+    fewer, same, more = (
+        power(capsys, tmp_path / "pilot", "--profile", name)[1]["as_it_stands"]["blocks"]
+        for name in profiles
+    )
+    assert fewer > 1.2 * same > 1.2 * 1.2 * more
+
+
+def test_a_failed_trial_is_no_pause_of_the_next_one_and_has_its_part_in_the_starts(tmp_path):
+    """Four of six cells fail, so that most trials that count have failed ones between them."""
+    few = {"transport": ["soap"], "servers": [1, 3, 5], "integers": [500, 5000]}
+
+    def times(planned, rng):
+        return varied(planned, rng) if planned.factors["servers"] == 1 else "failed"
+
+    study = changed(factors=few, replicates=5, calls=8, warmup=1)
+    plan = make_run(tmp_path / "pilot", times, study=study, profile="paper")
+    ends = {trial.block: trial for trial in reversed(plan)}, {trial.block: trial for trial in plan}
+    for restart_ms, by_block in zip((30_000.0, 20_000.0), ends, strict=True):
+        for trial in by_block.values():
+            path = tmp_path / "pilot/trials" / trial.id / "trial.json"
+            started = {"block_starts": [{"restart_ms": restart_ms, "warm_ms": 0.0}]}
+            path.write_text(json.dumps({**json.loads(path.read_text()), **started}))
+    pilot = read_pilot(analyse(open_run(str(tmp_path / "pilot"))))
+    assert (len(pilot.cells), pilot.start_s) == (2, pytest.approx(50))
+    # Half a second after the trial before, 1.5 s long, of which 8 calls of 10 ms.
+    assert [one.fork_s for one in pilot.cells.values()] == pytest.approx([1.92] * 2, abs=0.02)
+
+
+def test_what_lies_between_two_blocks_is_no_pause(tmp_path):
+    one_cell = {"transport": ["soap"], "servers": [1], "integers": [500]}
+    study = changed(factors=one_cell, replicates=5, calls=8, warmup=1)
+    make_run(tmp_path / "pilot", varied, study=study, profile="paper")
+    (one,) = read_pilot(analyse(open_run(str(tmp_path / "pilot")))).cells.values()
+    assert one.fork_s == pytest.approx(1.42, abs=0.02)
+
+
+def test_what_blocks_share_is_seen_although_no_block_is_whole(tmp_path):
+    """In each block another of three cells fails; the two others vary as the block does."""
+    sizes = [500, 5000, 50000]
+    effects = {block: np.random.default_rng(block).normal(0, 0.1) for block in range(1, 13)}
+
+    def times(planned, rng):
+        if planned.block % 3 == sizes.index(planned.factors["integers"]):
+            return "failed"
+        level = 10 * np.exp(effects[planned.block])
+        return (level * rng.lognormal(0, 0.01, planned.calls)).tolist()
+
+    few = {"transport": ["soap"], "servers": [1], "integers": sizes}
+    study = changed(factors=few, replicates=12, calls=8, warmup=1)
+    make_run(tmp_path / "pilot", times, study=study, profile="paper")
+    pilot = read_pilot(analyse(open_run(str(tmp_path / "pilot"))))
+    of_pairs = [
+        np.var([effect for block, effect in effects.items() if block % 3 == missing], ddof=1)
+        for missing in range(3)
+    ]
+    assert [one.shared for one in pilot.cells.values()] == pytest.approx(
+        [np.mean(of_pairs)] * 3, rel=0.2
+    )

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from collect.cells.analysis import analyse
@@ -6,7 +8,9 @@ from collect.replication.evidence import Untested
 from collect.replication.exhibits import Figure
 from collect.replication.replicate import replicate
 from collect.replication.studies import find
+from collect.replication.studies.attachments import _outcome
 from collect.run.cell import Cell
+from collect.stats.estimates import Estimate
 
 ATTACHMENTS = find("attachments")
 PUBLISHED = ATTACHMENTS.published()
@@ -123,6 +127,19 @@ def test_another_heap_does_not_test_the_claim_on_memory(paper):
     judgement = on(paper.measured, "out of memory")
     assert judgement.verdict == Verdict.NOT_TESTED
     assert "512 and 512 MB" in judgement.results[0].estimate.reason
+
+
+@pytest.mark.parametrize(
+    ("client", "tomcat", "is_tested"),
+    [(128, 128, True), (128, 512, False), (512, 128, False), (None, 128, False)],
+)
+def test_both_heaps_must_be_those_of_the_paper(client, tomcat, is_tested):
+    heaps = {"client_heap_mb": client, "tomcat_heap_mb": tomcat}
+    evidence = SimpleNamespace(
+        share=lambda cell, outcome: Estimate(1, 1, 1), constant=lambda cell, name: heaps.get(name)
+    )
+    found = _outcome(evidence, cell("xml", 500), "oom")
+    assert isinstance(found, Estimate if is_tested else Untested)
 
 
 def test_memory_that_sufficed_fails_the_claim(run_of):

@@ -97,6 +97,8 @@ def test_two_sentences_of_the_document_contradict_each_other_in_every_cell():
         (1.5, 2.5, Verdict.HOLDS),
         (1.4, 2.4, Verdict.INCONCLUSIVE),
         (1.2, 2.9, Verdict.INCONCLUSIVE),
+        (1.1, 1.5, Verdict.INCONCLUSIVE),  # touches the bound, whose end is inside
+        (2.5, 3.0, Verdict.INCONCLUSIVE),
         (2.6, 3.0, Verdict.DIRECTION_ONLY),
         (1.1, 1.4, Verdict.DIRECTION_ONLY),
         (0.9, 1.4, Verdict.SIGN_OPEN),
@@ -190,7 +192,8 @@ def made_up(planned, rng):
 
 
 def test_ratios_are_taken_inside_blocks(run_of):
-    measured = replicate(analyse(run_of(made_up, profile="paper"))).measured
+    replication = replicate(analyse(run_of(made_up, profile="paper")))
+    measured = replication.measured
     soap = Cell.of(transport="soap", servers=3, integers=500)
     ratio = measured.statistic([soap, soap.at(transport="jms")], lambda t: t[0] / t[1])
     assert (ratio.low, ratio.value, ratio.high) == pytest.approx((2, 2, 2), rel=1e-3)
@@ -198,6 +201,10 @@ def test_ratios_are_taken_inside_blocks(run_of):
     verdicts = [judge(claim, measured).verdict for claim in SORT.claims]
     holds, fails = Verdict.HOLDS, Verdict.FAILS
     assert verdicts == [holds, holds, holds, holds, holds, fails, holds, fails]
+    systems, *speed_ups = replication.summary
+    assert systems.startswith("A job over SOAP took 2.00 times as long as the same job over JMS")
+    assert len(speed_ups) == 2
+    assert all("servers were 25.0 [25.0, 25.0] times as fast as one." in one for one in speed_ups)
 
 
 def test_ties_of_a_clock_of_milliseconds_decide_nothing(run_of):

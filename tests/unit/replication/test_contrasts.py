@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 from made_up_studies import changed
-from scipy.stats import t
+from scipy.stats import t, ttest_1samp
 from synthetic import make_run, spread
 
 from collect.cells.analysis import analyse
@@ -14,10 +14,12 @@ from collect.replication.contrasts import Sample, ranks_table, residual_table
 from collect.replication.evidence import Untested, read_published
 from collect.replication.replicate import replicate
 from collect.replication.studies import find
+from collect.replication.studies.sort.growth import _order
 from collect.report.deviations import conditions_of
 from collect.report.provenance import ABSENT
 from collect.run.cell import Cell
 from collect.run.directory import open_run
+from collect.stats.estimates import Estimate
 
 
 def table_of(replication, title):
@@ -98,6 +100,59 @@ def test_a_power_is_named_only_where_its_interval_is_short(run_of, spread_of, wo
     short = [row[4].estimate.half_width < 0.25 for row in own]
     assert [row[5].text == "cannot be told" for row in own] == [not one for one in short]
     assert any(row[5].text == words for row in own)
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0.7, 0.9), "slower than n"),
+        ((0.9, 1.1), "as n"),
+        ((1.2, 1.6), "between n and n²"),
+        ((1.8, 2.1), "as n²"),
+        ((2.1, 2.4), "faster than n²"),
+        ((0.95, 1.55), "cannot be told"),
+        ((None, None), "no interval"),
+    ],
+)
+def test_a_power_is_named_by_its_whole_interval(ends, words):
+    assert _order(Estimate(1.0, *ends, 3)) == words
+
+
+def test_rates_of_growth_are_over_the_size_below(n_squared):
+    data = table_of(n_squared, "Figure 11: rates of growth").data
+    rows = [row for row in data.rows if row[2].text == "5\u202f000"]
+    assert [row[-2].estimate.value for row in rows] == pytest.approx([100] * 6, rel=0.25)
+    published = find("sort").published()
+    for row in rows:
+        large, small = (published.value(row[-2].cell.at(integers=n)).value for n in (5000, 500))
+        assert row[-3].estimate.value == pytest.approx(large / small)
+
+
+def test_each_p_value_stays_with_its_row(run_of):
+    """With one server both take as long, with five SOAP takes twice; of three one block is left."""
+
+    def times(planned, rng):
+        servers, is_soap = planned.factors["servers"], planned.factors["transport"] == "soap"
+        if servers == 3 and planned.block > 1:
+            return "failed"
+        level = 20.0 if servers == 5 and is_soap else 10.0
+        return [level * rng.lognormal(0, 0.02)] * planned.calls
+
+    few = {"transport": ["soap", "jms"], "servers": [1, 3, 5], "integers": [500]}
+    study = changed(factors=few, replicates=6, calls=3, warmup=1)
+    replication = replicate(analyse(run_of(times, study=study, profile="paper")))
+    rows = table_of(replication, "System against system").rows
+    assert [row[-1].text for row in rows] == [
+        "no difference found",
+        "too few trials to tell",
+        "JMS",
+    ]
+    alike, untested, apart = (row[-2].estimate for row in rows)
+    assert untested is None
+    five = [Cell.of(transport=name, servers=5, integers=500) for name in ("soap", "jms")]
+    ratios = [math.log(soap / jms) for soap, jms in replication.measured.rows(five)]
+    assert apart.value == pytest.approx(2 * ttest_1samp(ratios, 0).pvalue)
+    assert alike.value > 0.05
 
 
 def test_equal_systems_are_not_called_different(n_squared):

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from synthetic import harness_times
 
@@ -18,6 +20,12 @@ def test_the_share_of_the_bench_stands_for_each_number_of_threads(analysis):
     assert [row[0].text for row in table.rows] == ["1", "30", "100"]
     assert table.rows[0][3].estimate.value == pytest.approx(100 * 4e-5 / 0.075, rel=0.1)
     assert table.rows[0][1].estimate.value == pytest.approx(0.04, rel=0.1)
+
+
+def test_the_summary_has_the_bench_in_ns_and_http_in_us(analysis):
+    (sentence,) = replicate(analysis).summary
+    numbers = [float(number) for number in re.findall(r"([\d.]+) [nµ]s", sentence)]
+    assert numbers == pytest.approx([40, 75], rel=0.1)
 
 
 def test_no_claims_are_made_of_the_bench(analysis):

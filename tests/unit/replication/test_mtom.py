@@ -1,13 +1,15 @@
 import math
 from dataclasses import replace
 from statistics import fmean
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from collect.cells.analysis import analyse
 from collect.replication.claims import Verdict, judge
-from collect.replication.crossing import crossing
+from collect.replication.crossing import crossing, overtaking
+from collect.replication.evidence import Untested
 from collect.replication.replicate import replicate
 from collect.replication.studies import find
 
@@ -70,6 +72,18 @@ def test_the_interval_covers_the_truth_in_about_95_of_100():
     covering = [estimate for estimate in found if estimate.low <= 5 <= estimate.high]
     assert 32 <= len(covering) <= 40
     assert all(estimate.low < estimate.high for estimate in found)
+
+
+def test_a_block_with_a_time_of_0_has_no_advantage():
+    """As clocks of whole milliseconds give it: it would have all the weight."""
+    rows = [[1.0, 2.0, 4.0, 1.0], [0.0, 2.0, 4.0, 1.0], [1.1, 2.0, 4.0, 1.1]]
+    evidence = SimpleNamespace(error=0.05, rows=lambda cells: rows)
+    found = overtaking(evidence, [1, 4], [(None, None)] * 2)
+    others = crossing([1, 4], [np.log([row[0] / row[1], row[2] / row[3]]) for row in rows[::2]])
+    assert (found.value, found.samples) == (pytest.approx(others.value), 2)
+    assert (found.low, found.high) == (None, None)
+    del rows[::2]
+    assert isinstance(overtaking(evidence, [1, 4], [(None, None)] * 2), Untested)
 
 
 def test_an_interval_can_be_open():

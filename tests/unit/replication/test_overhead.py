@@ -1,4 +1,5 @@
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -123,6 +124,8 @@ def test_the_overhead_is_13_to_20_ms_on_paper():
     assert len(alike.results) == 45
     widest = max(max(value, 1 / value) for value in values(alike))
     assert widest == pytest.approx(max(overheads) / min(overheads))
+    assert alike.results[0].label == "100 against 1 byte"
+    assert values(alike)[0] == pytest.approx(overheads[1] / overheads[0])
 
 
 def test_the_half_intervals_and_the_sums_are_those_of_print(paper):
@@ -219,6 +222,26 @@ def test_a_share_of_cells_that_share_no_block_is_not_tested(run_of):
     assert "are confounded" in judgement.only.text
 
 
+@pytest.mark.parametrize(("zeros", "verdict"), [(3, Verdict.NOT_TESTED), (1, Verdict.INCONCLUSIVE)])
+def test_calls_of_0_ms_leave_the_share_on_logs_open(run_of, zeros, verdict):
+    """As clocks of whole milliseconds give them; blocks without them are those of slow calls."""
+
+    def times(planned, rng):
+        first, *others = overhead_times(planned, rng)
+        is_short = planned.factors["protocol"] == "tcp" and planned.block <= zeros
+        return [0.0 if is_short else first, *others]
+
+    measured = replicate(analyse(run_of(times, study="overhead"))).measured
+    judgement = on(measured, "almost everything")
+    assert judgement.verdict == verdict
+    if zeros == 3:
+        assert judgement.only.text == "in no block are the times of all calls known and above 0 ms"
+    else:
+        assert (judgement.tested[0].samples, judgement.tested[0].low) == (2, None)
+    (_, in_ms) = judgement.beside[0]
+    assert in_ms.low < in_ms.value < in_ms.high
+
+
 def test_o_of_m_and_p_is_the_difference_of_the_response_times(paper):
     exhibit = table(paper, "Overhead O(m, p)")
     printed, _, own, ratio = row(exhibit, "20 000".replace(" ", "\u202f"), "1")
@@ -226,6 +249,14 @@ def test_o_of_m_and_p_is_the_difference_of_the_response_times(paper):
     assert own == pytest.approx(1.3 + 0.02 + 2e-5 * 20000 - 0.1, rel=0.25)
     assert ratio > 1
     assert len(exhibit.rows) == 10 + 6
+
+
+def test_the_summary_says_how_many_times_as_long_soap_takes_and_what_it_adds(paper):
+    times, adds = paper.summary
+    assert times.endswith("times as long over SOAP/HTTP as over TCP; in the paper 13.4 times.")
+    numbers = [re.search(r"(?:took|added) ([\d.]+) \[", one)[1] for one in (times, adds)]
+    wanted = [(1.3 + 0.02) / 0.1, 1.3 + 0.02 + 2e-5 * 20000 - 0.1]
+    assert [float(number) for number in numbers] == pytest.approx(wanted, rel=0.25)
 
 
 def test_figure_4_has_the_intervals_of_the_paper(paper):
@@ -357,6 +388,23 @@ def test_critical_values_allow_for_cells_that_vary_more():
     tabled = float(stats.f.isf(0.05, 6, 24))
     assert row.f_crit > 1.2 * tabled
     assert row.p_value > float(stats.f.sf(row.f, 6, 24))
+
+
+def test_each_trial_is_taken_with_its_own_block():
+    """Blocks are ten times apart, and each of two cells lacks another one in the middle."""
+    rng = np.random.default_rng(10)
+    keys = [key for key in PUBLISHED.keys if key["experiment"] == "elements"]
+    whole = made(keys, {key: 10.0 ** np.arange(5) * rng.lognormal(0, 0.01, size=5) for key in keys})
+    lacking = {keys[0]: 2, keys[1]: 4}
+    cells = {
+        key: replace(
+            cell, trials=tuple(t for t in cell.trials if t.trial.block != lacking.get(key))
+        )
+        for key, cell in whole.cells.items()
+    }
+    rows = {one.source: one for one in table_of_trials(EXPERIMENTS[-1], Measured(cells))}
+    assert (rows["Block"].df, rows["Within"].df) == (4, 7 * 5 - 2 - 1 - 6 - 4)
+    assert rows["Within"].ms < 4 * 0.01**2
 
 
 def test_a_protocol_in_whole_plots_is_tested_against_them():

@@ -147,6 +147,15 @@ def test_a_negligible_effect_is_corrected_too():
     assert judged(*[large] * 12, bound=EFFECT, direction=None).verdict == HOLDS
 
 
+def test_an_effect_whose_interval_has_no_length_is_corrected_too():
+    """One F in twenty is so small that its interval ends at 0: it is not known exactly."""
+    tiny, large = explained(0.003, 1, 8, 10), explained(500.0, 1, 98, 100)
+    assert (tiny.low, tiny.high) == (0, 0)
+    one = judged(tiny, bound=EFFECT, direction=None)
+    many = judged(tiny, *[large] * 2, bound=EFFECT, direction=None)
+    assert (one.verdict, many.verdict) == (FAILS, OPEN)
+
+
 def test_an_effect_is_negligible_only_where_its_whole_interval_is():
     effect = explained(0.4, 1, 98, 100)
     assert effect.value < EFFECT.negligible < effect.high

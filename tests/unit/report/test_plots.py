@@ -27,9 +27,9 @@ def times(planned, rng):
     return (level * rng.lognormal(0, 0.05, planned.calls)).tolist()
 
 
-def made(directory, blocks, **changes):
+def made(directory, blocks, factors=FACTORS, **changes):
     study = study_of(
-        FACTORS,
+        factors,
         node={"link_mbit": "link_mbit"},
         constants={},
         restart="none",
@@ -244,6 +244,14 @@ def test_factors_that_decide_a_plot_only_together_have_no_single_error(tmp_path,
     said = " ".join(capsys.readouterr().err.split())
     assert "some combinations of encoding and matrix share a whole plot (column" in said
     assert "no single error term fits; analyse the combinations of one setting alone" in said
+
+
+def test_a_block_begins_with_any_setting_also_with_that_of_the_block_before(tmp_path, capsys):
+    """Three settings take two changes, and one more in two of three blocks."""
+    run = made(tmp_path / "three", 3, {"link_mbit": [10, 100, 1000], "servers": [1, 3]})
+    assert main(["power", str(run.directory), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["whole_plots"]
+    assert (found["settings"], found["changes_a_block"]) == (3, pytest.approx(2 + 2 / 3))
 
 
 def test_a_change_of_setting_costs_its_time(tmp_path, capsys):

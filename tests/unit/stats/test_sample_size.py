@@ -13,6 +13,7 @@ from collect.stats.sample_size import (
     detectable,
     half_width_of,
     moderated,
+    shared_across,
     shared_variance,
 )
 
@@ -94,6 +95,20 @@ def test_what_quantities_of_a_block_share_is_told_from_what_is_their_own():
     values = blocks + rng.normal(0, 0.05, (4000, 3))
     assert shared_variance(values) == pytest.approx(0.01, rel=0.1)
     assert shared_variance(values[:, :1]) == 0
+    assert shared_variance(values[:1]) == 0
+
+
+def test_what_two_quantities_share_is_seen_in_the_blocks_that_have_both():
+    """No block has all three; the first two also share what the third does not."""
+    rng = np.random.default_rng(6)
+    blocks, pair = rng.normal(0, 0.1, (6000, 1)), rng.normal(0, 0.2, (6000, 1))
+    values = blocks + pair * [1, 1, 0] + rng.normal(0, 0.05, (6000, 3))
+    values[np.arange(6000), np.arange(6000) % 3] = np.nan
+    assert shared_variance(values[:, :2]) == pytest.approx(0.05, rel=0.1)
+    assert shared_variance(values) == pytest.approx((0.05 + 2 * 0.01) / 3, rel=0.1)
+    assert shared_across(values, ["a", "a", "b"]) == pytest.approx(0.01, rel=0.15)
+    apart = np.array([[1.0, np.nan], [np.nan, 2.0], [2.0, 3.0]])
+    assert shared_variance(apart) == 0
 
 
 def test_variances_that_are_alike_are_drawn_together_and_unlike_ones_stay_apart():

@@ -90,11 +90,19 @@ def test_the_interval_of_log_normal_trials_covers_95_percent(blocks):
     assert 0.93 < np.mean([one.low <= 20 <= one.high for one in found]) < 0.97
 
 
-@pytest.mark.parametrize(("blocks", "apart", "fork", "call"), [(3, 13, 1, 2), (10, 4, 3, 1)])
-def test_the_interval_of_a_share_covers_95_percent(blocks, apart, fork, call):
+@pytest.mark.parametrize(
+    ("blocks", "apart", "fork", "call", "calls"),
+    [
+        (3, 13, 1, 2, [20] * 4),
+        (10, 4, 3, 1, [20] * 4),
+        (5, 6, 2, 3, [5, 20, 80, 320]),
+        (5, 6, 2, 3, [320, 80, 20, 5]),
+    ],
+)
+def test_the_interval_of_a_share_covers_95_percent(blocks, apart, fork, call, calls):
     """Cells in a row, and blocks as far apart as forks."""
     rng = np.random.default_rng(blocks)
-    cells, calls = np.linspace(0, apart, 4), 20
+    cells, calls = np.linspace(0, apart, 4), np.array(calls)
     share = np.var(cells) / (np.var(cells) + fork**2 + call**2)
     hits = 0
     for _ in range(250):
@@ -103,12 +111,43 @@ def test_the_interval_of_a_share_covers_95_percent(blocks, apart, fork, call):
         spreads = call**2 * rng.chisquare(calls - 1, means.shape) / (calls - 1)
         found = share_between(
             [
-                [Moments(calls, mean, spread) for mean, spread in zip(*row, strict=True)]
+                [Moments(*trial) for trial in zip(calls.tolist(), *row, strict=True)]
                 for row in zip(means, spreads, strict=True)
             ]
         )
         hits += found.low <= share <= found.high
     assert 0.915 < hits / 250 < 0.985
+
+
+def test_a_share_does_not_depend_on_how_many_calls_each_cell_makes():
+    """As in a test of a fixed time, in which the fast cell makes nearly all calls."""
+    forks = (0.01, -0.02, 0.02, -0.01)
+    few, many = (
+        share_between([[Moments(n, f, 0.09), Moments(50, 2.6 - f, 0.09)] for f in forks])
+        for n in (50, 5000)
+    )
+    assert few.low < few.value < few.high
+    assert many.low < many.value < many.high
+    assert many.value == pytest.approx(few.value, rel=0.01)
+
+
+def test_a_share_lies_in_its_interval_where_cells_differ_less_than_by_chance():
+    """One run in forty: the interval would end at 0, as if the share were known exactly."""
+    forks = np.add([[1, -1, 1, -1], [-1, 1, -1, 1], [0, 0, 0, 0]], [0, 0.2, 0, 0.2])
+    found = share_between([[Moments(20, mean, 0.5) for mean in row] for row in forks])
+    assert found.low == 0 < found.value <= found.high < 0.1
+
+
+def test_a_share_is_that_of_the_very_calls():
+    rng = np.random.default_rng(9)
+    calls = rng.normal(0, 1, (3, 2, 7)) + rng.normal(0, 0.5, (3, 2, 1)) + [[[0], [3]]]
+    calls += rng.normal(0, 9, (3, 1, 1)) - calls.mean(axis=(1, 2), keepdims=True)
+    found = share_between(
+        [[Moments(7, one.mean(), one.var(ddof=1)) for one in row] for row in calls]
+    )
+    inside = calls - calls.mean(axis=(1, 2), keepdims=True)
+    between = inside.mean(axis=(0, 2)).var()
+    assert found.value == pytest.approx(between / inside.var())
 
 
 def test_a_p_value_says_what_the_interval_says():

@@ -9,7 +9,7 @@ from scipy import stats
 
 from collect.cells.notation import show, show_level, show_printed
 from collect.replication.claims import Bound, Claim, Numbers, over_cells
-from collect.replication.evidence import NO_BLOCK, Evidence, Untested, quotient
+from collect.replication.evidence import Evidence, Untested, quotient
 from collect.replication.studies.overhead.experiments import (
     ELEMENTS,
     ONE_BYTE,
@@ -28,6 +28,7 @@ from collect.stats.estimates import Estimate, quotient_of_means
 from collect.stats.groups import explained
 
 _NO_SHARE = "the share has no interval where cells lie in different whole plots"
+_NO_CALLS = "in no block are the times of all calls known and above 0 ms"
 
 
 def _significance(experiment: Experiment) -> Numbers:
@@ -80,8 +81,16 @@ def _share(experiment: Experiment, *, of_logs: bool) -> Numbers:
         cells = experiment.cells(published())
         if evidence.whole_plots(cells):
             return [(label, Untested(_NO_SHARE))]
+        rows = evidence.rows(cells)
+        if isinstance(rows, Untested):
+            return [(label, rows)]
         blocks = evidence.moments_by_block(cells, of_logs=of_logs)
-        return [(label, share_between(blocks, evidence.error) if blocks else Untested(NO_BLOCK))]
+        if not blocks:
+            return [(label, Untested(_NO_CALLS))]
+        found = share_between(blocks, evidence.error)
+        # Blocks without a call of 0 ms are those of slow calls: see Measured.statistic.
+        is_whole = len(blocks) == len(rows)
+        return [(label, found if is_whole else replace(found, low=None, high=None))]
 
     return numbers
 
