@@ -76,7 +76,7 @@ def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: N
         *_of_nodes(run),
         *_of_clients(trials),
         *starts.find(run.plan, trials),
-        *ran_under.find(run.all_trials, (*trials, *profiled, *captured)),
+        *ran_under.find(run.all_trials, (*trials, *profiled, *captured), run.provenance.served),
         *starts.met_the_profiler(trials, profiled),
         *_of_duplicates(trials),
         *_of_file("parts", prove_parts, trials),

@@ -262,7 +262,8 @@ def _of_links(run: Run) -> list[ReportWarning]:
 def _of_settings(analysis: Analysis) -> list[ReportWarning]:
     """Return which trials are known to have run under other node settings than planned."""
     trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
-    found = ran_under.ran_otherwise(analysis.run.plan, trials)
+    run = analysis.run
+    found = ran_under.ran_otherwise(run.plan, trials, run.provenance.served)
     if not found:
         return []
     details = [f"{name}: {found[name]}" for name in sorted(found)]

@@ -15,7 +15,7 @@ from collect.strict_json import parse_json
 SCHEMA = 1
 _SHOWN = 60
 _KINDS: Mapping[str, tuple[type, str]] = {
-    **dict.fromkeys(("lab", "git", "versions"), (dict, "an object")),
+    **dict.fromkeys(("lab", "git", "versions", "served"), (dict, "an object")),
     **dict.fromkeys(("nodes", "deviations", "exceptions"), (list, "a list")),
     **dict.fromkeys(("run", "study", "profile", "study_file"), (str, "a text")),
 }
@@ -46,7 +46,10 @@ class Declared:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What run.json records; None or empty where it does not. `recorded` holds the whole file."""
+    """What run.json records; None or empty where it does not. `recorded` holds the whole file.
+
+    `served` has the node settings that further servers take, by service.
+    """
 
     recorded: Mapping[str, Any]
     study: str | None
@@ -59,6 +62,7 @@ class Provenance:
     is_imported: bool
     lab: Lab
     versions: Mapping[str, Any]
+    served: Mapping[str, tuple[str, ...]]
     deviations: tuple[str, ...]
     exceptions: tuple[Declared, ...]
     memory_tolerance: float
@@ -81,7 +85,7 @@ class Provenance:
         record = Fields(value)
         if len(record.each("nodes")) != len(value.get("nodes") or ()):
             raise ValueError("nodes holds an entry that is not an object")
-        lab, git = record.fields("lab"), record.fields("git")
+        lab, git, served = map(record.fields, ("lab", "git", "served"))
         tolerance = record.fields("tolerances").scalar("memory")
         nodes = tuple(map(Node.parse, record.each("nodes")))
         return cls(
@@ -96,6 +100,7 @@ class Provenance:
             is_imported="imported" in value,
             lab=Lab(lab.text("name"), lab.text("kind"), lab.scalar("link_mbit")),
             versions=record.fields("versions").all,
+            served={service: served.texts(service) for service in served.all},
             deviations=tuple(map(_text, value.get("deviations") or ())),
             exceptions=tuple(
                 Declared(*(str(one.all.get(name)) for name in ("node", "item", "reason")))

@@ -25,16 +25,21 @@ _OURS = (*PROGRAMS, "tomcat", "broker")
 """Services that take every setting of their kind; further roles declare what theirs take."""
 _SYNC = "-Dimq.persist.file.sync.enabled="
 Read = Mapping[str, Mapping[str, str]]
+Served = Mapping[str, Collection[str]]
+"""The names of the settings that further servers take, by service."""
+_NONE: Served = {}
 
 
-def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Finding]:
+def find(
+    plan: Sequence[PlannedTrial], trials: Sequence[Trial], served: Served = _NONE
+) -> Iterator[Finding]:
     """Find trials that ran under other settings of the nodes than planned, or unknown ones.
 
     Trials of the same settings are compared with each other in what no setting asks for.
     """
     of_plan = {planned.id: planned for planned in plan}
     several = varied([setting_of(planned) for planned in plan])
-    unnamed, differing = _of_unnamed_services(plan), _differing(plan, trials)
+    unnamed, differing = _of_unnamed_services(plan), _differing(plan, trials, served)
     for trial in trials:
         planned, found = of_plan[trial.id], differing[trial.id]
         if planned.constants.get("observe") != "none":
@@ -48,20 +53,25 @@ def find(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> Iterator[Find
             )
 
 
-def ran_otherwise(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> dict[str, str]:
+def ran_otherwise(
+    plan: Sequence[PlannedTrial], trials: Sequence[Trial], served: Served = _NONE
+) -> dict[str, str]:
     """Return in words what differed from the plan, by the id of each trial that ran otherwise.
 
     What differed from earlier trials of the same settings is named as well. Settings that were not
     read are no difference.
     """
-    return {name: "; ".join(texts) for name, texts in _differing(plan, trials).items() if texts}
+    differing = _differing(plan, trials, served)
+    return {name: "; ".join(texts) for name, texts in differing.items() if texts}
 
 
-def _differing(plan: Sequence[PlannedTrial], trials: Sequence[Trial]) -> dict[str, list[str]]:
+def _differing(
+    plan: Sequence[PlannedTrial], trials: Sequence[Trial], served: Served
+) -> dict[str, list[str]]:
     """Return which settings differed from the plan or from earlier trials, by the trial's id."""
     of_plan = {planned.id: planned for planned in plan}
     of_any = _options_of_any(plan)
-    found = {trial.id: _otherwise(of_plan[trial.id], trial, of_any) for trial in trials}
+    found = {trial.id: _otherwise(of_plan[trial.id], trial, of_any, served) for trial in trials}
     first: dict[tuple[str, str, str], str] = {}
     for trial in sorted(trials, key=lambda trial: trial.started_at):
         if not found[trial.id]:
@@ -100,17 +110,20 @@ def _options_of_any(plan: Sequence[PlannedTrial]) -> set[tuple[str, str]]:
 
 
 def _otherwise(
-    planned: PlannedTrial, trial: Trial, of_any: Collection[tuple[str, str]]
+    planned: PlannedTrial, trial: Trial, of_any: Collection[tuple[str, str]], served: Served
 ) -> list[str]:
     """Return which settings of a trial were read otherwise than planned."""
     return [
-        *differences(setting_of(planned), trial.ran_with, of_any),
+        *differences(setting_of(planned), trial.ran_with, of_any, served),
         *_of_client(planned.constants, trial),
     ]
 
 
 def differences(
-    setting: Mapping[str, Setting], read: Read, of_any: Collection[tuple[str, str]] = ()
+    setting: Mapping[str, Setting],
+    read: Read,
+    of_any: Collection[tuple[str, str]] = (),
+    served: Served = _NONE,
 ) -> Iterator[str]:
     """Yield what was read otherwise than asked, as `tomcat on worker1 had -Xmx64m, not …`.
 
@@ -122,17 +135,22 @@ def differences(
             names = [name for name in setting if name.startswith(OF_NODES)]
             wanted = {name: str(setting[name]) for name in names}
         else:
-            yield from _of_options(where, told.get("options", "").split(), setting, of_any)
+            yield from _of_options(where, told.get("options", "").split(), setting, of_any, served)
             wanted = {"maxThreads": str(setting.get("tomcat_threads", told.get("maxThreads")))}
             own = _own_heap(service)
-            if service in _OURS:
+            if _takes(service, JDK, served):
                 yield from _of_jdk(where, told, setting)
-            elif heap := setting.get(own, setting.get("worker_heap_mb")):
+            heap = setting.get(own, setting.get("worker_heap_mb"))
+            if heap and service not in _OURS:
                 wanted[own] = str(heap)
         for name, value in wanted.items():
             held = told.get(name, value)
             if _words(name, held) != _words(name, value):
                 yield f"{where} had {name} {held}, not {value}"
+
+
+def _takes(service: str, name: str, served: Served) -> bool:
+    return service in _OURS or name in served.get(service, ())
 
 
 def _own_heap(service: str) -> str:
@@ -186,6 +204,7 @@ def _of_options(
     options: Sequence[str],
     setting: Mapping[str, Setting],
     of_any: Collection[tuple[str, str]],
+    served: Served,
 ) -> Iterator[str]:
     """Yield what the options of a JVM lack, or have of other trials, if it told any."""
     service = where.partition(" on ")[0]
@@ -193,14 +212,16 @@ def _of_options(
         return
     wanted, others = [], []
     kind = service if service in ("tomcat", "broker") else "worker"
-    of_kind = setting.get(f"{kind}{HEAP}") if service in _OURS else None
+    of_kind = setting.get(f"{kind}{HEAP}") if _takes(service, f"{kind}{HEAP}", served) else None
     heap = setting.get(_own_heap(service), of_kind)
     if heap is not None:
         wanted.append(f"-Xmx{heap}m")
-    if service in _OURS:
-        collector = COLLECTORS.get(str(setting.get("collector")))
+    collector = COLLECTORS.get(str(setting.get("collector")))
+    if collector and _takes(service, "collector", served):
+        wanted.append(collector)
+    if _takes(service, OPTIONS, served):
         more = f"{OPTIONS}.{'workers' if kind == 'worker' else kind}"
-        wanted += [*([collector] if collector else []), *str(setting.get(more, "")).split()]
+        wanted += str(setting.get(more, "")).split()
         others = [one for one in options if (more, one) in of_any and one not in wanted]
     if any(option.startswith(_SYNC) for option in options):
         wanted.append(f"{_SYNC}{'true' if setting.get('synced') else 'false'}")

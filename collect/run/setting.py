@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any, Protocol
 
 from collect.run.cell import Level
@@ -13,7 +14,6 @@ from collect.run.fields import is_number, is_whole
 Setting = Level | Sequence[Level]
 
 HEAP = "_heap_mb"
-_OF_KINDS = ("tomcat_heap_mb", "broker_heap_mb", "worker_heap_mb")
 LEAST_HEAP_MB = 8
 COLLECTORS = {
     "serial": "-XX:+UseSerialGC",
@@ -25,6 +25,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "persistence": ("none", "written", "synced"),
 }
 _NUMBERS = {"link_mbit": "Mbit/s", "tomcat_threads": "threads"}
+_MOST = 2**31 - 1
 JDK = "jdk"
 LEAST_JDK = 17
 """The oldest release of a JDK that runs what rackbench builds."""
@@ -32,9 +33,16 @@ GOVERNOR = "governor"
 NETEM = {"link_delay_ms": ("ms", 10_000), "link_loss": ("percent", 100)}
 """What netem does to each packet that a node sends: in which unit, and below which number."""
 OPTIONS = "server_jvm_options"
-_WITH_OPTIONS = ("tomcat", "broker", "workers")
 SYSCTL = "sysctl."
-OF_SERVICES = frozenset({*_OF_KINDS, "collector", JDK, "synced", "tomcat_threads", OPTIONS})
+OF_KINDS: Mapping[str, tuple[str, ...]] = {
+    "tomcat": ("tomcat_heap_mb", "tomcat_threads"),
+    "broker": ("broker_heap_mb", "synced"),
+    "workers": ("worker_heap_mb",),
+}
+"""The settings that each kind of service takes alone; `persistence` asks a broker for `synced`."""
+OF_ALL = ("collector", JDK, OPTIONS)
+"""The settings that services of all kinds take; the options are those of a kind."""
+OF_SERVICES = frozenset({*OF_ALL, *chain.from_iterable(OF_KINDS.values())})
 """The settings that services declare in their roles; a heap of one program as that of all."""
 OF_NODES = ("link_mbit", *NETEM, GOVERNOR, SYSCTL)
 """How the settings begin that are no service's."""
@@ -89,7 +97,7 @@ def worker_heaps(node: Mapping[str, Setting]) -> dict[str, Setting]:
     return {
         name.removesuffix(HEAP).replace("_", "-"): value
         for name, value in node.items()
-        if name.endswith(HEAP) and name not in _OF_KINDS
+        if name.endswith(HEAP) and name not in OF_SERVICES
     }
 
 
@@ -137,7 +145,7 @@ def taken_by(served: Mapping[str, Collection[str]]) -> set[str]:
         if "worker_heap_mb" in declared:
             known.add(f"{service.replace('-', '_')}{HEAP}")
         if OPTIONS in declared:
-            known.add(f"{OPTIONS}.{service if service in _WITH_OPTIONS else 'workers'}")
+            known.add(f"{OPTIONS}.{service if service in OF_KINDS else 'workers'}")
     return known
 
 
@@ -166,8 +174,8 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
 
     `services` are those that the study names in addition to rackbench's.
     """
-    programs = {*PROGRAMS, *services} - {"tomcat", "broker"}
-    heaps = {*_OF_KINDS, *(f"{one.replace('-', '_')}{HEAP}" for one in programs)}
+    served = ("tomcat", "broker", "worker", *PROGRAMS, *services)
+    heaps = {f"{one.replace('-', '_')}{HEAP}" for one in served}
     problem = _UNKNOWN
     if name == JDK:
         problem = problem_of_jdk(value)
@@ -182,7 +190,7 @@ def problem_of(name: str, value: Setting, services: Collection[str]) -> str:
         problem = _whole(value, 1, _NUMBERS[name])
     elif name in NETEM:
         problem = _amount(value, *NETEM[name])
-    elif name in {f"{OPTIONS}.{one}" for one in _WITH_OPTIONS}:
+    elif name in {f"{OPTIONS}.{kind}" for kind in OF_KINDS}:
         problem = _options(value)
     elif name.startswith(SYSCTL):
         problem = _sysctl(name.removeprefix(SYSCTL), value)
@@ -200,8 +208,8 @@ _UNKNOWN = (
 
 
 def _whole(value: Setting, least: int, unit: str) -> str:
-    is_good = is_whole(value) and value >= least
-    return "" if is_good else f"is {value!r}; write a whole number of {unit}, at least {least}"
+    told = f"is {value!r}; write a whole number of {unit}, at least {least} and at most {_MOST}"
+    return "" if is_whole(value) and least <= value <= _MOST else told
 
 
 def problem_of_jdk(value: Setting) -> str:
@@ -236,6 +244,8 @@ _HEAPS = (
     *("-Xms", "-Xmx", "-XX:MaxRAM"),
     *(f"-XX:{which}HeapSize" for which in ("Initial", "Max", "Min")),
 )
+_HEAPS_OF_THE_LAUNCHER = ("-ms", "-mx")
+"""What the launcher takes for -Xms and -Xmx."""
 
 
 def _options(value: Setting) -> str:
@@ -258,7 +268,7 @@ def problem_of_client_options(options: Sequence[Setting]) -> str:
     for option in options:
         if not isinstance(option, str) or not option.startswith("-"):
             return f"has {option!r}; write options of a JVM, each a text that begins with -"
-        if option.startswith(_HEAPS):
+        if option.startswith((*_HEAPS, *_HEAPS_OF_THE_LAUNCHER)):
             return f"has {option!r}; write the heap as client_heap_mb"
     return ""
 
@@ -287,7 +297,7 @@ def items_of(names: Collection[str], services: Collection[str] = ()) -> tuple[st
     of_nodes = {name for name in names if name.startswith(OF_NODES)}
     kernel = [f"sysctls {name.removeprefix(SYSCTL)}" for name in of_nodes if "." in name]
     governor = [GOVERNOR] if GOVERNOR in names else []
-    further = sorted({*services} - {*PROGRAMS, *_WITH_OPTIONS})
+    further = sorted({*services} - {*PROGRAMS, *OF_KINDS})
     of_services = [
         *("jvms ", "files /etc/systemd/system/rackbench-", "files /etc/rackbench/openmq"),
         *(f"files /etc/rackbench/{name}/" for name in further),

@@ -11,6 +11,8 @@ from collect.run.setting import (
     HEAP,
     JDK,
     NETEM,
+    OF_ALL,
+    OF_KINDS,
     OPTIONS,
     SYSCTL,
     asked,
@@ -27,8 +29,8 @@ from collect.sweep.groups import Group, groups_to_run
 _DEAREST_FIRST = (JDK, "collector", "synced", "tomcat_heap_mb", "broker_heap_mb", "link_mbit")
 Served = Mapping[str, Collection[str]]
 """The names of the settings that each service of a role declares."""
-_OF_ALL = ("collector", JDK)
-"""The settings that all services go by."""
+_KINDS = {"openmq": "broker", "tomcat": "tomcat", "worker_programs": "workers"}
+"""The kind of services of each of rackbench's own roles, in the order of their restarts."""
 _WHOLE = {
     **dict.fromkeys(("is_first", "is_last", "sets_link", "sets_kernel"), True),
     "sets_roles": [],
@@ -156,15 +158,11 @@ def _roles(changed: Collection[str], servers: Mapping[str, Served]) -> list[str]
     a program is that of a worker program unless another server declares it.
     """
     of_servers = {role: taken_by(served) for role, served in servers.items()}
-    own = {
-        "openmq": {"broker_heap_mb", "synced", f"{OPTIONS}.broker"},
-        "tomcat": {"tomcat_heap_mb", "tomcat_threads", f"{OPTIONS}.tomcat"},
-        "worker_programs": {"worker_heap_mb", f"{OPTIONS}.workers"},
-    }
+    own = {role: taken_by({kind: (*OF_KINDS[kind], *OF_ALL)}) for role, kind in _KINDS.items()}
     heaps = worker_heaps(dict.fromkeys(changed, 0))
     of_programs = {f"{name.replace('-', '_')}{HEAP}" for name in heaps}
     own["worker_programs"] |= of_programs.difference(*of_servers.values())
-    ours = [role for role, names in own.items() if {*names, *_OF_ALL} & set(changed)]
+    ours = [role for role, names in own.items() if names & set(changed)]
     return ours + [role for role, names in of_servers.items() if names & set(changed)]
 
 

@@ -29,7 +29,7 @@ _raw:
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,15 @@ _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _LEFT_OUT = {"__pycache__", ".git"}
 
 
-def files_of_programs(clients: Path) -> Iterator[dict[str, str]]:
-    """Yield each file of each client in a directory; raises AnsibleLookupError."""
+def files_of_programs(clients: Path, known: Collection[str]) -> Iterator[dict[str, str]]:
+    """Yield each file of each client in a directory, except those whose names are `known`.
+
+    Raises AnsibleLookupError.
+    """
     for manifest in sorted(clients.glob(f"*/{MANIFEST}")):
         client = manifest.parent
+        if client.name in known:
+            continue
         if not _NAME.fullmatch(client.name):
             raise AnsibleLookupError(
                 f"{client} is not the name of a client; use small letters, digits and hyphens"
@@ -83,6 +88,5 @@ class LookupModule(LookupBase):
         """Return the files of the clients in each directory, which may not be there."""
         files: list[dict[str, str]] = []
         for term in terms:
-            known = {name_of(file) for file in files}
-            files += [file for file in files_of_programs(Path(term)) if name_of(file) not in known]
+            files += files_of_programs(Path(term), {name_of(file) for file in files})
         return files

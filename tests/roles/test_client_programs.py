@@ -95,6 +95,14 @@ def test_clients_of_a_project_come_before_those_of_the_kit(tmp_path):
     assert paths() == of_kit
 
 
+def test_a_client_that_a_project_replaces_is_not_read(tmp_path):
+    kit, project = tmp_path / "kit", tmp_path / "project"
+    (client(kit, "one") / "data").symlink_to("/etc/hostname")
+    manifest = client(project, "one") / "client.yml"
+    (file,) = lookup.LookupModule().run([str(project / "clients"), str(kit / "clients")])
+    assert file["binary"] == str(manifest)
+
+
 @pytest.mark.skipif(not shutil.which("unzip"), reason="unzip is not installed")
 @pytest.mark.parametrize("clients", [[], ["one"], ["one", "two"]])
 def test_the_archive_can_be_unpacked_also_without_a_client(tmp_path, clients):

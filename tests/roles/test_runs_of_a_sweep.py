@@ -4,7 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from loading import load
+import yaml
+from loading import ROOT, load
 from machine import wait_for
 from rendering import Role
 
@@ -43,6 +44,15 @@ def test_a_node_is_recorded_with_its_part_in_the_bench_and_without_its_long_list
     assert sweep.nodes_of(HOSTVARS, ["rack02"]) == [
         {"name": "rack02", "address": "10.0.0.2", "groups": ["broker", "workers"], "os": "Debian"}
     ]
+
+
+def test_a_run_records_which_settings_further_servers_take():
+    (task, *_) = yaml.safe_load((ROOT / "playbooks/tasks/run.yml").read_text())
+    served = task["vars"]["sweep_provenance"]["served"]
+    assert Role("sweep", sweep_servers={}).render(served) == {}
+    birds = {"parrots": {"parrot": ["jdk"]}, "gulls": {"gull": ["collector"]}}
+    found = Role("sweep", sweep_servers=birds).render(served)
+    assert found == {"parrot": ["jdk"], "gull": ["collector"]}
 
 
 def test_a_plan_is_checked_in_a_directory_that_goes_away():
@@ -104,6 +114,14 @@ def test_what_is_handed_over_is_on_the_disk_before_it_has_its_name(tmp_path):
     assert part.startswith(f"{run}/plan.jsonl.")
     assert part.endswith(".part")
     assert directory == str(run)
+
+
+def test_no_locale_of_a_node_writes_the_numbers_of_a_program():
+    role = Role(
+        "sweep", sweep_user="root", sweep_run="monday", sweep_root="/w", sweep_operator="me"
+    )
+    for command in ("__sweep_unit_command", "__sweep_check"):
+        assert "--setenv=LC_ALL=C.UTF-8" in role.render(f"{{{{ {command} }}}}")
 
 
 def test_a_trial_that_the_kernel_kills_for_its_memory_leaves_the_runner_at_work():

@@ -42,7 +42,7 @@ def resolve(stated: Stated, *, fit: bool) -> Profile:
         grids=without_levels(stated, grids, left_out),
         clients=by_text(stated.content["clients"]),
         constants={**constants, **own},
-        node=flat_node({**stated.content.get("node", {}), **stated.own("node", {})}),
+        node={**flat_node(stated.content.get("node", {})), **flat_node(stated.own("node", {}))},
         where=where,
         threads=stated.value("threads", 1),
         needs=by_text(stated.content.get("needs", [])),

@@ -13,6 +13,8 @@ from collect.run.setting import (
     JDK,
     LEAST_HEAP_MB,
     LEAST_JDK,
+    OF_ALL,
+    OF_KINDS,
     OF_NODES,
     OPTIONS,
     Setting,
@@ -24,12 +26,6 @@ from collect.run.setting import (
     taken_by,
     varied,
 )
-
-_TAKEN = {
-    "tomcat": ("tomcat_heap_mb", "tomcat_threads"),
-    "broker": ("broker_heap_mb", "persistence"),
-}
-"""The node settings that services take alone; each of the others takes the heap of workers."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,7 @@ def check_node(stated: Stated, profile: Profile) -> None:
     _check_factors_of_jvms(stated, profile)
     _check_constants_of_nodes(stated, profile, services)
     _check_replaced(stated, profile)
-    _check_services(stated, [settings.node for settings in every], services)
+    _check_services(stated, profile, [settings.node for settings in every], services)
 
 
 def _settings_of_all(profile: Profile) -> Sequence[Settings]:
@@ -189,18 +185,26 @@ def _factors_in_use(profile: Profile, constants: Mapping[str, Setting]) -> Colle
 
 
 def _check_services(
-    stated: Stated, nodes: Sequence[Mapping[str, Setting]], services: Collection[str]
+    stated: Stated,
+    profile: Profile,
+    nodes: Sequence[Mapping[str, Setting]],
+    services: Collection[str],
 ) -> None:
     """Check that trials need a service which takes a setting that differs between cells.
 
-    Trials record what the services that they need ran with, and no others.
+    Of settings with the levels of one factor, one that is taken is enough. Trials record what the
+    services that they need ran with, and no others.
     """
     of_services = {name for name in varied(nodes) if not name.startswith(OF_NODES)}
-    of_all = (OPTIONS, "collector", JDK)
-    taken = taken_by({name: (*_TAKEN.get(name, ("worker_heap_mb",)), *of_all) for name in services})
-    if of_services and not of_services & taken:
+    workers = OF_KINDS["workers"]
+    taken = taken_by({name: (*OF_KINDS.get(name, workers), *OF_ALL) for name in services})
+    if "synced" in taken:
+        taken.add("persistence")
+    shared = {profile.node.get(name) for name in of_services & taken}
+    idle = [name for name in of_services - taken if profile.node.get(name) not in shared]
+    if idle:
         raise stated.fail(
-            f"{stated.place('node')}.{min(of_services)} differs between cells, but no trial needs "
+            f"{stated.place('node')}.{min(idle)} differs between cells, but no trial needs "
             "a service that takes it; name the services that the client calls under needs"
         )
 

@@ -527,3 +527,13 @@ def test_a_client_of_another_jdk_than_planned_is_found(two_jdks):
     found = {kind: text for kind, _, text in findings(two_jdks)}
     assert "the client had JDK 21.0.1+7-Debian, not 25" in found["settings"]
     assert "the JDK of the client is Debian 21.0.1+7-Debian in 1 trials" in found["nodes"]
+
+
+def test_a_further_server_that_ran_otherwise_than_planned_is_found(run):
+    told = {"parrot on worker1": {"options": ["-Xmx64m", "-XX:+UseG1GC"]}}
+    edit_json(trial_json(run, 0), settings=told)
+    assert findings(run) == []
+    edit_json(run.directory / "run.json", served={"parrot": ["collector"]})
+    kind, subject, text = only(run)
+    assert (kind, subject) == ("settings", run.plan[0].id)
+    assert "parrot on worker1 had -Xmx64m -XX:+UseG1GC, without -XX:+UseParallelGC" in text

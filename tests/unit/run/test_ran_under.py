@@ -61,6 +61,30 @@ def test_a_further_server_is_compared_in_what_its_role_declares_alone():
     ]
 
 
+def test_a_further_server_is_compared_in_all_that_its_role_declares():
+    asked = {**ASKED, "server_jvm_options.workers": "-Xint"}
+    served = {"parrot": ("worker_heap_mb", "server_jvm_options", "collector", "jdk")}
+    as_asked = {"parrot on w1": {"options": "-Xmx16m -XX:+UseG1GC -Xint", "jdk": "25.0.1"}}
+    assert list(differences(asked, as_asked, served=served)) == []
+    otherwise = {"parrot on w1": {"options": "-Xmx64m", "jdk": "21"}}
+    assert list(differences(asked, otherwise, served=served)) == [
+        "parrot on w1 had -Xmx64m, without -Xmx16m -XX:+UseG1GC -Xint",
+        "parrot on w1 had JDK 21, not 25",
+    ]
+    assert list(differences(asked, otherwise, served={"parrot": ("collector",)})) == [
+        "parrot on w1 had -Xmx64m, without -XX:+UseG1GC"
+    ]
+
+
+def test_an_option_that_another_trial_asks_a_further_server_for_is_named():
+    of_any = {("server_jvm_options.workers", "-Xint")}
+    read, served = {"parrot on w1": {"options": "-Xint"}}, {"parrot": ("server_jvm_options",)}
+    assert list(differences({}, read, of_any, served)) == [
+        "parrot on w1 had -Xint, which other trials ask for"
+    ]
+    assert list(differences({}, read, of_any)) == []
+
+
 @pytest.mark.parametrize(
     ("name", "value", "where"),
     [

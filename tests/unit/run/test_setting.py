@@ -152,6 +152,7 @@ def test_an_option_that_sets_no_size_of_the_heap_is_taken(option):
         ({"tomcat_heap_mb": "heap"}, "node.tomcat_heap_mb is 'heap'; write a whole number"),
         ({"link_mbit": 0}, "node.link_mbit is 0; write a whole number of Mbit/s, at least 1"),
         ({"tomcat_threads": 1.5}, "node.tomcat_threads is 1.5; write a whole number of threads"),
+        ({"tomcat_threads": 2**31}, "of threads, at least 1 and at most 2147483647"),
         ({"collector": "zgc"}, "is 'zgc'; choose one of serial, parallel, g1"),
         ({"server_jvm_options": {"tomcat": "-jar x"}}, "write options of a JVM that begin with -X"),
         ({"server_jvm_options": {"tomcat": "-X$(id)"}}, "write options of a JVM that begin"),
@@ -194,6 +195,7 @@ def test_a_factor_that_is_a_constant_too_is_refused():
             "constants.jvm_options has '-Xmx2g'; write the heap as client_heap_mb",
         ),
         ({"jvm_options": ["-XX:MaxRAMPercentage=50"]}, "write the heap as client_heap_mb"),
+        ({"jvm_options": ["-mx2g"]}, "has '-mx2g'; write the heap as client_heap_mb"),
         ({"jvm_options": ["Xint"]}, "has 'Xint'; write options of a JVM, each a text that begins"),
         ({"jvm_options": [-1]}, "has -1; write options of a JVM"),
         ({"persistence": ["none"]}, "persistence is ['none']; choose one of none, written, synced"),
@@ -338,6 +340,32 @@ def test_a_setting_of_services_that_no_trial_needs_is_refused(name, needs):
     assert plan_of(**one_level, node={name: "heap"}, needs=needs)
     every = ["tomcat", "broker", "sort-worker"]
     assert plan_of(**HEAP, node={name: "heap", "tomcat_heap_mb": "heap"}, needs=every)
+
+
+def test_each_factor_of_services_needs_one_that_takes_its_levels():
+    factors = {**FACTORS, "heap": [64, 128], "pool": [8, 64]}
+    node = {"tomcat_threads": "pool", "broker_heap_mb": "heap"}
+    said = message_of(factors=factors, node=node, needs=["tomcat"])
+    assert "node.broker_heap_mb differs between cells, but no trial needs a service that" in said
+    assert plan_of(factors=factors, node=node, needs=["tomcat", "broker"])
+    # The heaps of all services may be one factor.
+    heaps = dict.fromkeys(("tomcat_heap_mb", "broker_heap_mb", "worker_heap_mb"), "heap")
+    assert plan_of(**HEAP, node=heaps, needs=["tomcat"])
+
+
+def test_a_persistence_of_the_node_needs_the_broker():
+    kept = {"factors": {**FACTORS, "kept": ["written", "synced"]}, "node": {"persistence": "kept"}}
+    assert "node.persistence differs between cells" in message_of(**kept, needs=["tomcat"])
+    assert plan_of(**kept, needs=["broker"])
+
+
+def test_options_of_a_service_in_a_profile_leave_those_of_others_as_the_study_has_them():
+    factors = {**FACTORS, "stack": ["-Xss1m", "-Xss2m"]}
+    node = {"server_jvm_options": {"tomcat": "-Xint", "broker": "stack"}}
+    own = {"paper": {"node": {"server_jvm_options": {"tomcat": "-Xcomp"}}}}
+    plan = plan_of(factors=factors, node=node, profiles=own)
+    assert {trial.node["server_jvm_options.tomcat"] for trial in plan} == {"-Xcomp"}
+    assert all(trial.node["server_jvm_options.broker"] == trial.factors["stack"] for trial in plan)
 
 
 def test_a_list_is_no_value_of_the_kernel_and_gives_options_as_one_text():

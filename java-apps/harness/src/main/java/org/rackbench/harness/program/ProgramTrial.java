@@ -92,7 +92,7 @@ public final class ProgramTrial {
           new ProgramTrial(attempt, Path.of(args[1]), Path.of(args[2]))
               .run(isSampled ? List.of(runner.teller(attempt)) : List.of());
     } catch (IOException e) {
-      System.err.println(e);
+      System.err.println(Trial.NOT_WRITTEN + e);
       status = Trial.EXIT_IO;
     } catch (Throwable e) {
       e.printStackTrace();

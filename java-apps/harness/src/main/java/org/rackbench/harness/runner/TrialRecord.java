@@ -11,6 +11,8 @@ import org.rackbench.harness.program.ProgramTrial;
 import org.rackbench.harness.trial.BadInput;
 import org.rackbench.harness.trial.CallLog;
 import org.rackbench.harness.trial.Capture;
+import org.rackbench.harness.trial.Durable;
+import org.rackbench.harness.trial.ErrorText;
 import org.rackbench.harness.trial.Json;
 import org.rackbench.harness.trial.PlannedTrial;
 import org.rackbench.harness.trial.Trial;
@@ -23,6 +25,9 @@ import org.rackbench.harness.trial.Utc;
 final class TrialRecord {
 
   private static final int SCHEMA = 2;
+
+  /** More than a JVM writes at once, so a disk without room for that has none for this either. */
+  private static final int PROBE_BYTES = 64 << 10;
 
   /** Defaults for missing entries: nothing is known, or there was nothing. */
   private static final Map<String, Object> NOT_CONTRIBUTED =
@@ -88,12 +93,27 @@ final class TrialRecord {
                   .formatted(fork.cutBytes());
           return new TrialRecord(trial, attempt, none, Trial.FAILED, reason);
         }
-        throw new IOException("the trial's JVM could not write its log: " + fork.lastLine());
+        if (fork.lastLine().startsWith(Trial.NOT_WRITTEN)) {
+          throw new IOException(fork.lastLine());
+        }
+        demandWritable(attempt); // a full disk may have no room for that line
+        return withoutResult(trial, attempt, fork); // the client ended its JVM with this status
       }
       default -> {
         return withoutResult(trial, attempt, fork);
       }
     }
+  }
+
+  /** Throws an exception if this JVM cannot write to the directory of the attempt either. */
+  private static void demandWritable(Path attempt) throws IOException {
+    Path probe = attempt.resolve("probe");
+    try {
+      Durable.write(probe, new byte[PROBE_BYTES]);
+    } catch (IOException e) {
+      throw new IOException(Trial.NOT_WRITTEN + ErrorText.of(e), e);
+    }
+    Files.delete(probe);
   }
 
   /** Returns the JVM's result, or an empty one: a client may end its JVM or overwrite the file. */

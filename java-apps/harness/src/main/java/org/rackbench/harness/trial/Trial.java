@@ -51,6 +51,9 @@ public final class Trial {
   /** Exit status if the work directory could not be written, so the trial left no result. */
   public static final int EXIT_IO = 5;
 
+  /** Beginning of the line that such a JVM prints last, if it can still write to its log. */
+  public static final String NOT_WRITTEN = "the trial's JVM could not write its log: ";
+
   /** The file with what the trial's JVM and its command print, in the trial's work directory. */
   public static final String PRINTED = "trial.log";
 
@@ -99,7 +102,7 @@ public final class Trial {
       run(work, Path.of(args[1]), isSampled ? List.of(runner.teller(work)) : List.of());
       status = 0;
     } catch (IOException e) {
-      System.err.println(e);
+      System.err.println(NOT_WRITTEN + e);
       status = EXIT_IO;
     } catch (Throwable e) {
       e.printStackTrace();

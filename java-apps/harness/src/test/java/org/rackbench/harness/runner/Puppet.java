@@ -14,6 +14,7 @@ import org.rackbench.harness.api.Part;
 import org.rackbench.harness.api.Parts;
 import org.rackbench.harness.api.ServerOutOfMemory;
 import org.rackbench.harness.api.Setting;
+import org.rackbench.harness.trial.Trial;
 
 /** A client whose behaviour the factor {@code part} sets. */
 public final class Puppet implements Client, Caller {
@@ -46,6 +47,7 @@ public final class Puppet implements Client, Caller {
             "killed",
             "crash",
             "end",
+            "end-full",
             "exit",
             "exit-later",
             "helper",
@@ -95,6 +97,7 @@ public final class Puppet implements Client, Caller {
       case "killed" -> signalSelf("KILL");
       case "crash" -> signalSelf("ABRT");
       case "end" -> Runtime.getRuntime().halt(0);
+      case "end-full" -> Runtime.getRuntime().halt(Trial.EXIT_IO);
       case "exit" -> System.exit(1);
       case "exit-later" -> {
         hangOnce();

@@ -258,6 +258,17 @@ class RunnerOutcomeTest {
   }
 
   @Test
+  void aClientThatEndsItsJvmAsAFullDiskWouldIsAFailedTrial() throws Exception {
+    bench.plan("t1", "end-full");
+    bench.plan("t2", "ok");
+    Bench.Ended runner = bench.runner();
+    assertEquals(0, runner.status(), runner.output());
+    assertOutcome("t1", "failed", "the JVM ended with status 5 before it left a result");
+    assertEquals(List.of("calls.csv", "trial.json"), names("t1"));
+    assertOutcome("t2", "ok", "");
+  }
+
+  @Test
   void aClientThatExitsItsJvmIsAFailedTrialAndNoTimeout() throws Exception {
     bench.plan("t1", "exit", Map.of("timeout_s", 15));
     Bench.Ended runner = bench.runner();

@@ -30,27 +30,43 @@ class TrialRecordTest {
     public static void main(String[] args) {}
   }
 
+  /** Stands in for a trial that found the disk full. */
+  static final class FullDisk {
+    public static void main(String[] args) {
+      System.err.println(Trial.NOT_WRITTEN + "no space");
+      Runtime.getRuntime().halt(Trial.EXIT_IO);
+    }
+  }
+
   private static Map<String, Object> phase(int nanos) {
     return Map.of(
         "elapsed_ns", nanos, "compile_ms", 0, "classes_loaded", 0, "gc_count", 0, "gc_ms", 0);
   }
 
   private Map<String, Object> written(Map<String, Object> more) throws Exception {
-    Bench bench = new Bench(root);
-    bench.plan("t1", "ok");
-    PlannedTrial trial = Plan.read(bench.run.resolve("plan.jsonl")).all().get(0);
+    PlannedTrial trial = planned();
     Path attempt = Files.createDirectory(root.resolve("attempt"));
     Files.writeString(attempt.resolve(Trial.CALLS), CallLog.HEADER);
     Map<String, Object> result = Json.of("outcome", "ok", "reason", "", "errors", List.of());
     result.putAll(more);
     Files.write(attempt.resolve(Trial.RESULT), Json.bytes(result));
-    Path client = root.resolve("clients/" + Bench.CLIENT);
-    Path lab = root.resolve("lab.json");
-    Fork fork = Fork.start(Program.class, Jdk.own(), trial, attempt, client, lab);
-    assertEquals(Fork.End.ENDED, fork.await(60, 60, () -> false));
+    Fork fork = ended(Program.class, trial, attempt);
     write(TrialRecord.of(trial, attempt, fork, false), fork);
     TrialSchema.check(attempt.resolve("trial.json"));
     return Json.read(attempt.resolve("trial.json"));
+  }
+
+  private PlannedTrial planned() throws Exception {
+    Bench bench = new Bench(root);
+    bench.plan("t1", "ok");
+    return Plan.read(bench.run.resolve("plan.jsonl")).all().get(0);
+  }
+
+  private Fork ended(Class<?> program, PlannedTrial trial, Path attempt) throws Exception {
+    Path client = root.resolve("clients/" + Bench.CLIENT);
+    Fork fork = Fork.start(program, Jdk.own(), trial, attempt, client, root.resolve("lab.json"));
+    assertEquals(Fork.End.ENDED, fork.await(60, 60, () -> false));
+    return fork;
   }
 
   private static void write(TrialRecord record, Fork fork) throws IOException {
@@ -87,6 +103,16 @@ class TrialRecordTest {
     assertEquals(Map.of(), record.get("settings"));
     assertEquals(List.of(), record.get("profiles"));
     assertEquals(false, record.get("profiled"));
+  }
+
+  @Test
+  void aDiskThatWasFullIsAFaultOfThisNodeEvenIfItHasRoomAgain() throws Exception {
+    PlannedTrial trial = planned();
+    Path attempt = Files.createDirectory(root.resolve("attempt"));
+    Fork fork = ended(FullDisk.class, trial, attempt);
+    IOException fault =
+        assertThrows(IOException.class, () -> TrialRecord.of(trial, attempt, fork, false));
+    assertEquals(Trial.NOT_WRITTEN + "no space", fault.getMessage());
   }
 
   @Test
