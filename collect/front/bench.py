@@ -1,13 +1,17 @@
 """Faults of an inventory that keep it from being a bench, found without asking any machine."""
 
 import ipaddress
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 GROUPS = ("client", "broker", "workers")
 BECOME_METHOD = "ANSIBLE_BECOME_METHOD"
 """The environment variable that sets the become method of nodes whose inventory names none."""
 _SUDO = {"sudo", "ansible.builtin.sudo"}
+
+Lack = Literal["root", "sudo", "terminal", "rule"]
+"""What an account lacks to act as root: it is not root and nothing asks for sudo; it is root and
+sudo is not installed; sudo works at a terminal only; or sudo asks for a password."""
 
 
 def ill_written(
@@ -37,6 +41,20 @@ def becomes(node: Mapping[str, Any], default: object = False) -> bool:
     """
     word = str(node.get("ansible_become", default)).lower()
     return word in {"true", "yes", "y", "on", "t", "1", "1.0"}
+
+
+def lack_of_root(facts: Container[str], *, becomes: bool) -> Lack | None:
+    """Return what keeps playbooks from acting as root on a node, by the words of its answer.
+
+    These are `is-root`, `can-sudo` and `sudo-wants-tty`; `becomes` is whether Ansible uses sudo.
+    """
+    if not becomes:
+        return None if "is-root" in facts else "root"
+    if "can-sudo" in facts:
+        return None
+    if "sudo-wants-tty" in facts:
+        return "terminal"
+    return "sudo" if "is-root" in facts else "rule"
 
 
 def _empty_groups(groups: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from ansible import context
 
 from collect.front import bench
-from collect.front.bench import becomes
+from collect.front.bench import becomes, lack_of_root
 
 EXAMPLES = r"""
 - name: Show why machines cannot be nodes, and why one is away
@@ -26,6 +26,14 @@ Values = Mapping[str, Any]
 FIRST_MB, LATER_MB = 1500, 200
 
 NO_PYTHON = "has no python3; apt-get install python3 there"
+
+WITHOUT_ROOT = {
+    "root": "is not root; write ansible_become: true into hosts.yml",
+    "sudo": "needs no sudo, and the node has none; write ansible_become: false into hosts.yml",
+    "terminal": "may use sudo only at a terminal (requiretty), and modules have none; write "
+    "Defaults:{} !requiretty into a file in /etc/sudoers.d there",
+    "rule": "may not use sudo without a password; give that account a NOPASSWD rule there",
+}
 
 
 def ill_written(hostvars: Mapping[str, Values], groups: Mapping[str, Sequence[str]]) -> list[str]:
@@ -128,20 +136,8 @@ def _becomes(node: Values) -> bool:
 
 def _without_root(account: str, node: Values, facts: Values) -> Iterator[str]:
     """Yield why modules cannot work as root on a node, and where they cannot put files."""
-    if _becomes(node) and "sudo-wants-tty" in facts:
-        yield (
-            f"{account} may use sudo only at a terminal (requiretty), and modules have none; write "
-            f"Defaults:{node.get('ansible_user', 'ACCOUNT')} !requiretty into a file in "
-            "/etc/sudoers.d there"
-        )
-    elif _becomes(node) and "can-sudo" not in facts:
-        yield account + (
-            " needs no sudo, and the node has none; write ansible_become: false into hosts.yml"
-            if "is-root" in facts
-            else " may not use sudo without a password; give that account a NOPASSWD rule there"
-        )
-    elif not _becomes(node) and "is-root" not in facts:
-        yield f"{account} is not root; write ansible_become: true into hosts.yml"
+    if lack := lack_of_root(facts, becomes=_becomes(node)):
+        yield f"{account} {WITHOUT_ROOT[lack].format(node.get('ansible_user', 'ACCOUNT'))}"
     elif "can-write" not in facts:
         yield (
             f"{account} and root must both be able to write to {facts.get('place', 'its home')} "

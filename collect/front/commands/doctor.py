@@ -21,7 +21,7 @@ from collect.errors import InputError
 from collect.files import MIB, expanded, free_mb
 from collect.front import ports, ssh
 from collect.front.ask import has_root, sudo_rule
-from collect.front.bench import BECOME_METHOD
+from collect.front.bench import BECOME_METHOD, lack_of_root
 from collect.front.inventory import Inventory, Node, read_inventory
 from collect.front.kit import NO_CHECKOUT, Kit, add_kit, kit_of
 from collect.printable import printable
@@ -272,30 +272,28 @@ def of_answer(kit: Kit, node: Node, said: str, between: tuple[float, float]) -> 
 
 def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iterator[Finding]:
     """Yield why playbooks could not act as root on a machine."""
+    lack = lack_of_root(facts, becomes=node.becomes)
+    if lack is None:
+        return
     user = node.user or getpass.getuser()
     edit = f"{_EDITOR} {shlex.quote(_hosts_file(kit))}   # ansible_become: "
-    if "is-root" in facts:
-        if node.becomes and "can-sudo" not in facts:
-            yield Finding(
-                f"{label}: {user} is root and sudo is not installed, but the inventory asks for "
-                "sudo",
-                f"{edit}false",
-            )
-    elif not node.becomes:
-        yield Finding(
-            f"{label}: {user} is not root, and the inventory does not ask for sudo", f"{edit}true"
-        )
-    elif "sudo-wants-tty" in facts:
-        rule = f"echo 'Defaults:{user} !requiretty' | sudo tee /etc/sudoers.d/rackbench-tty"
-        yield Finding(
-            f"{label}: {user} may use sudo only at a terminal (requiretty)",
-            f"{_reach(node)} {shlex.quote(rule)}",
-        )
-    elif "can-sudo" not in facts:
-        yield Finding(
-            f"{label}: {user} may not use sudo without a password",
+    tty = f"echo 'Defaults:{user} !requiretty' | sudo tee /etc/sudoers.d/rackbench-tty"
+    text, mend = {
+        "root": ("is not root, and the inventory does not ask for sudo", f"{edit}true"),
+        "sudo": (
+            "is root and sudo is not installed, but the inventory asks for sudo",
+            f"{edit}false",
+        ),
+        "terminal": (
+            "may use sudo only at a terminal (requiretty)",
+            f"{_reach(node)} {shlex.quote(tty)}",
+        ),
+        "rule": (
+            "may not use sudo without a password",
             f"{_reach(node)} {shlex.quote(sudo_rule(user))}",
-        )
+        ),
+    }[lack]
+    yield Finding(f"{label}: {user} {text}", mend)
 
 
 def of_ports(kit: Kit, node: Node, sockets: ports.Sockets) -> Iterator[Finding]:

@@ -152,6 +152,7 @@ def test_a_next_step_starts_the_program_that_the_shell_does_not_find(checkout, m
         ("", False, "ansible_become: true"),
         ("", True, "NOPASSWD"),
         ("sudo-wants-tty", True, "!requiretty"),
+        ("is-root\nsudo-wants-tty", True, "!requiretty"),
         ("is-root\nsudo-wants-tty\ncan-sudo", True, ""),
     ],
 )
