@@ -247,6 +247,11 @@ def test_a_node_that_answers_is_ready():
     assert answered({"stdout": FIT.replace(" 10.0.0.1 192.168.1.1", "")}) == []
 
 
+def test_a_bench_of_one_machine_may_be_on_its_loopback():
+    node = {"node_address": "127.0.0.1", "ansible_become": True, "validate_answer": {"stdout": FIT}}
+    assert readiness.not_ready({"a": node}, ["a"]) == []
+
+
 @pytest.mark.parametrize(
     ("stdout", "said"),
     [
