@@ -1115,6 +1115,19 @@ def test_services_that_do_not_answer_are_named_also_where_nodes_differ():
     assert play["any_errors_fatal"] is False
 
 
+@pytest.mark.parametrize(
+    ("state", "silent"), [("up", []), ("silent", ["tomcat"]), (None, ["tomcat"])]
+)
+def test_a_service_that_was_never_installed_does_not_answer_either(state, silent):
+    """The comparison would miss one without a JVM, which may be the only one of its group."""
+    plays = yaml.safe_load((ROOT / "playbooks/verify.yml").read_text())
+    (asked,) = (task for play in plays for task in play.get("tasks", []) if "block" in task)
+    services = {"broker": {"state": "down"}, "tomcat": {"state": state}}
+    told = {name: service for name, service in services.items() if service["state"]}
+    node = {"bench_serves": [{"name": "tomcat"}], "verify_health": {"json": {"services": told}}}
+    assert Role("fingerprint", **node).render(asked["vars"]["verify_silent"]) == silent
+
+
 # What only a node's kernel says, from files of ours
 
 
