@@ -6,7 +6,8 @@ from loading import ROOT
 from played_nodes import ADDRESSES, Lab
 
 TASKS = f"{ROOT}/playbooks/tasks"
-TOMCAT = "rackbench-tomcat.service"
+UNIT = "rackbench-jms2-worker.service"
+SYSTEMD_SAYS = f"Job for {UNIT} failed, see journalctl -xeu {UNIT} for details."
 DEAD = {"ansible_ssh_executable": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
 SITE = yaml.safe_load((ROOT / "playbooks/site.yml").read_text())
 
@@ -51,9 +52,13 @@ def failing(task):
             "exit status 4; exit status 5; 4 is bad; 5 is bad Origin",
         ),
         (
-            f"          ansible.builtin.raw: echo Job for {TOMCAT} failed >&2; exit 1",
-            f"Job for {TOMCAT} failed; the journal of {TOMCAT} ends: it is all in the journal; more"
-            f" with journalctl -u {TOMCAT} on the node, then run site.yml again Origin",
+            f"          ansible.builtin.raw: echo {SYSTEMD_SAYS} >&2; exit 1",
+            f"{SYSTEMD_SAYS}; the journal of {UNIT} ends: it is all in the journal; more with "
+            f"journalctl -u {UNIT} on the node, then run site.yml again Origin",
+        ),
+        (
+            f"          ansible.builtin.raw: echo read journalctl -u {UNIT} >&2; exit 1",
+            f"exit status 1; read journalctl -u {UNIT} Origin",
         ),
     ],
 )

@@ -167,7 +167,7 @@ def main() -> None:
             if stale:
                 write_store(wanted["home"], store, wanted["factory"], inputs)
     except host.HostError as error:
-        module.fail_json(msg=f"{error}; read the journal of rackbench-broker")
+        module.fail_json(msg=f"{error}; read the journal of rackbench-broker.service")
     module.exit_json(changed=bool(missing or unset) or stale)
 
 
