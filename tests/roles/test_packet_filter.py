@@ -514,9 +514,9 @@ def test_another_packet_filter_is_refused_with_the_next_step(
 ) -> None:
     answer = {"__packet_filter_asked": {"stdout_lines": found}, "packet_filter_beside": beside}
     role = Role("packet_filter", inventory_hostname="rack01", **answer)
-    check = role.of_task("preflight", "that the bench does not know")["ansible.builtin.assert"]
-    assert role.holds(check["that"]) is not bool(said)
-    assert said in " ".join(role.render(check["fail_msg"]).split())
+    refusal = role.of_task("preflight", "that the bench does not know")
+    assert role.holds(refusal["when"]) is bool(said)
+    assert said in " ".join(role.render(refusal["ansible.builtin.fail"]["msg"]).split())
 
 
 @pytest.mark.parametrize(("found", "said"), [([], ""), (["ufw"], "ufw is active and drops every")])
