@@ -221,7 +221,8 @@ def test_a_node_that_does_not_answer_is_left_out_unless_it_is_the_client(
     hosts = {name: away if name in silent else here for name in ("client", "one", "two")}
     for name in refusing:
         hosts[name] = {**here, "baseline_account": "refusing"}
-    common = {"baseline_account": "rackbench", "bench_client": "client"}
+    is_client = "{{ inventory_hostname == 'client' }}"
+    common = {"baseline_account": "rackbench", "baseline_is_client": is_client}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": common}}))
     (tmp_path / "files").mkdir()
     (tmp_path / "files/remove_kit").write_text(
