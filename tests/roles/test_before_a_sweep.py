@@ -30,6 +30,28 @@ def test_two_clients_or_brokers_are_refused_before_anything_happens(lab, playboo
     assert not (lab.directory / "results").exists()
 
 
+def test_a_build_during_a_playbook_does_not_change_what_it_deploys(lab, tmp_path):
+    """Nodes would get other builds in the middle of a sweep, whose run.json has the first ones."""
+    verified = tmp_path / "playbooks/deployed.yml"
+    sums = tmp_path / "java-apps/dist/SHA256SUMS"
+    for file in verified, sums:
+        file.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "playbooks/deployed.yml", verified)
+    (sums.parent / "axis.war").write_text("built before")
+    built = hashlib.sha256(b"built before").hexdigest()
+    sums.write_text(f"{built}  axis.war\n")
+    rebuild = {"content": f"{'0' * 64}  axis.war\n", "dest": str(sums)}
+    tasks = [
+        {"ansible.builtin.copy": rebuild, "delegate_to": "localhost", "run_once": True},
+        {"ansible.builtin.debug": {"msg": "deploys {{ rackbench_manifest['axis.war'] }}"}},
+    ]
+    play = {"hosts": "nodes", "gather_facts": False, "tasks": tasks}
+    playbook = yaml.safe_dump([{"ansible.builtin.import_playbook": str(verified)}, play])
+    code, said = lab.play(playbook, rackbench_dist=str(sums.parent))
+    assert code == 0, said
+    assert said.count(f"deploys {built}") == len(ADDRESSES)
+
+
 def begun(lab, **changes):
     """A run of this lab with one server, but for changed nodes; its directory."""
     directory = lab.directory / "results/monday"
