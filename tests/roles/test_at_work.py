@@ -16,9 +16,36 @@ SWEEP = {"study": "sort", "run": "monday"}
 MINE = f"the sweep of monday for {HERE}, process"
 
 
+# Parts of the other playbooks, which change no node.
+PARTS = {
+    *("at_work.yml", "deployed.yml", "left_out.yml"),
+    *("released.yml", "validate.yml", "whole.yml"),
+}
+PLAYBOOKS = sorted({path.name for path in ROOT.glob("playbooks/*.yml")} - PARTS)
+
+
 @pytest.fixture
 def lab(tmp_path):
     return Lab(tmp_path)
+
+
+def plays_of(name):
+    """Yield the plays of a playbook and of those that it imports, each with its file."""
+    for play in yaml.safe_load((ROOT / "playbooks" / name).read_text()):
+        if imported := play.get("ansible.builtin.import_playbook"):
+            yield from plays_of(imported)
+        else:
+            yield name, play
+
+
+@pytest.mark.parametrize("name", PLAYBOOKS)
+def test_no_play_changes_nodes_before_it_has_asked_who_is_at_work(name):
+    is_asked = False
+    for file, play in plays_of(name):
+        is_asked |= file == "at_work.yml"
+        reaches_nodes = not set(play["hosts"].split(":")) <= {"control", "localhost"}
+        changes = file not in PARTS and play["name"] != "Prove the bundle of packages"
+        assert is_asked or not (reaches_nodes and changes), play["name"]
 
 
 def ended():

@@ -44,6 +44,13 @@ def test_an_inventory_is_two_files():
     assert files == ["group_vars/all/lab.yml", "hosts.yml"]
 
 
+def test_the_example_offers_no_key_of_an_agent_besides_the_one_it_names():
+    """sshd ends a connection after it has refused a few keys."""
+    nodes = yaml.safe_load((EXAMPLE / "hosts.yml").read_text())["all"]["children"]["nodes"]["vars"]
+    assert "-o IdentitiesOnly=yes" in nodes["ansible_ssh_common_args"]
+    assert nodes["ansible_ssh_private_key_file"]
+
+
 def test_the_kit_adds_its_variables_and_the_inventory_overrides_them(mine):
     lab = mine / "group_vars/all/lab.yml"
     lab.write_text(lab.read_text() + "tomcat_heap_mb: 777\n")

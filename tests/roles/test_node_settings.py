@@ -260,6 +260,37 @@ def test_another_proxy_that_apt_takes_is_named_with_its_file(tmp_path, files, ta
         assert f"from {places} there" in words
 
 
+# lslocks --noheadings --notruncate --output COMMAND,PID,PATH
+LOCKS = """\
+unattended-upgr   640 /var/lib/dpkg/lock-frontend
+unattended-upgr   640 /var/lib/dpkg/lock
+apt get           812 /var/lib/apt/lists/lock
+cron              301 /run/crond.pid
+"""
+
+
+@pytest.mark.parametrize(
+    ("locks", "said"),
+    [
+        (LOCKS, "It is in use by unattended-upgr (640), apt get (812): wait for its end or"),
+        (LOCKS.splitlines()[-1], "Repair apt there, or name sources that the node reaches in"),
+        ("", "Repair apt there, or name sources that the node reaches in baseline_apt_sources"),
+    ],
+)
+def test_who_uses_apt_is_named_and_otherwise_how_to_repair_it(locks, said):
+    known = {
+        "__baseline_locks": {"stdout_lines": locks.splitlines()},
+        "__baseline_apt": {"msg": "No package matching 'curl' is available"},
+        "ansible_failed_result": {"msg": "Failed to update apt cache: no route to host"},
+        "baseline_wanted": ["curl"],
+    }
+    role = Role("baseline", **known)
+    task = role.of_task("packages", "Say why, and what to do")
+    told = " ".join(role.render(task["ansible.builtin.fail"]["msg"]).split())
+    assert told.startswith("apt cannot install curl: No package matching 'curl' is available; with")
+    assert "no route to host. " + said in told
+
+
 @pytest.mark.parametrize("is_check", [True, False])
 def test_check_mode_goes_on_where_apt_has_no_lists_yet(is_check):
     """On a fresh cloud image apt finds no package, and check mode does not refresh the lists."""

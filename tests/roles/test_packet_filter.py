@@ -541,6 +541,25 @@ def test_a_play_ends_at_another_packet_filter(tmp_path: Path, found: list[str], 
     assert said in told
 
 
+@pytest.mark.parametrize(
+    ("playbook", "sought"),
+    [
+        ("lab.yml", ["ufw", "firewalld", "docker"]),  # it forwards packets of the nodes
+        ("netboot.yml", ["ufw", "firewalld"]),
+        ("site.yml", ["ufw", "firewalld"]),  # where it serves time
+    ],
+)
+def test_a_control_host_that_serves_is_asked_for_other_packet_filters_first(
+    playbook: str, sought: list[str]
+) -> None:
+    plays = yaml.safe_load((ROOT / "playbooks" / playbook).read_text())
+    (play,) = (play for play in plays if play.get("hosts") == "control")
+    task, *_ = play.get("pre_tasks", play.get("tasks"))
+    (called,) = (task[kind] for kind in task if kind.endswith(("import_role", "include_role")))
+    assert called == {"name": "packet_filter", "tasks_from": "preflight"}
+    assert task["vars"]["packet_filter_sought"] == sought
+
+
 TABLE = """table {name} {{
 	set known {{
 		type ipv4_addr

@@ -65,6 +65,12 @@ def answers(tmp_path_factory):
     return json.loads((place / "told").read_text())
 
 
+def test_the_first_page_names_each_of_them():
+    defaults = yaml.safe_load((ROOT / "roles/baseline/defaults/main.yml").read_text())
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in defaults["baseline_systems"] if name not in readme] == []
+
+
 @pytest.mark.parametrize("name", ["trixie", "noble"])
 def test_a_system_that_brings_what_is_needed_is_taken(answers, name):
     assert answers[name] == ""
