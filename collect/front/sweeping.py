@@ -42,6 +42,11 @@ class Sweeping:
             self._read = time.monotonic()
         return self._progress
 
+    def remaining(self) -> int:
+        """Return how many trials of the runs are not sealed now; an unplanned run has none."""
+        found = (self._status(run) for run in self._runs)
+        return sum(status.remaining for status in found if status)
+
     def _status(self, run: Path) -> Status | None:
         try:
             if run not in self._watches:

@@ -14,6 +14,7 @@ from collect.commands.arguments import Commands, add_fit, command, natural
 from collect.commands.exits import FINDINGS, GOOD
 from collect.commands.guard import INTERRUPTED
 from collect.commands.plan import planned
+from collect.counts import show_count
 from collect.errors import InputError
 from collect.files import expanded
 from collect.front.inventory import Inventory, read_inventory
@@ -27,6 +28,8 @@ from collect.run.plan import is_planned
 from collect.run.study import find_study
 from collect.sweep.names import runs_of
 
+RUNNER = "rackbench-runner.service"
+"""What makes the trials, on the client: it goes on where nothing follows it."""
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d")
 _OPTIONS = {
     "study": "the name of the study",
@@ -82,7 +85,8 @@ def run(options: argparse.Namespace) -> int:
     kit = kit_of(options)
     named = _runs(kit, options)
     runs = [kit.root / "results" / one["run"] for one in named]
-    sweep = Play("sweep.yml", _variables(options), progress=Sweeping(runs))
+    sweeping = Sweeping(runs)
+    sweep = Play("sweep.yml", _variables(options), progress=sweeping)
     screen = Screen()
     if process := remembered(runs):
         if process.command and process.command != tuple(sweep.command(kit)):
@@ -105,12 +109,18 @@ def run(options: argparse.Namespace) -> int:
         screen.text(
             f"detached; the sweep goes on as process {course.process.pid}\n"
             f"attach again: {options.again}\nstop it:      kill -INT -{course.process.pid}\n"
+            f"              then, on the client: sudo systemctl stop {RUNNER}\n"
             f"log:          {course.process.log}"
         )
         return INTERRUPTED
     if not course.is_good:
         explain(course, screen, options.again)
         return FINDINGS
+    if number := sweeping.remaining():
+        screen.text(
+            f"{show_count(number, 'open trial')} left; to continue, run the same command with a "
+            "later --deadline, or without one"
+        )
     several = kit.root / "results" / (options.run_name or options.profile)
     page = (runs[0] if len(runs) == 1 else several) / "report.html"
     screen.text(f"Report: {page.as_uri()}")

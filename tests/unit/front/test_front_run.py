@@ -119,6 +119,20 @@ def test_a_sweep_gets_its_settings_and_ends_with_a_link(checkout, capsys):
     )
 
 
+def test_a_sweep_that_its_deadline_ended_tells_the_open_trials(checkout, capsys):
+    checkout.have(workers=5)
+    said = {}
+    for name, sealed in (("short", 4), ("whole", None)):
+        run = checkout.root / "results" / name
+        plan = make_run(run, sort_times, study="sort", profile="sample", until=sealed)
+        words = ["run", "sort", "--profile", "sample", "--run", name, "--deadline", "06:30"]
+        assert main(words) == 0
+        said[name] = capsys.readouterr().out
+    assert f"{len(plan) - 4} open trials left; to continue" in said["short"]
+    assert said["short"].endswith("report.html\n")
+    assert "open trial" not in said["whole"]
+
+
 @pytest.fixture
 def mylab(checkout, tmp_path):
     """A project directory outside the checkout, with a study of its own and one of another text."""
@@ -171,6 +185,8 @@ def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     assert first.returncode == 130, said
     assert "the sweep goes on" in said
     assert "attach again: rackbench run sort --profile demo" in said
+    role = yaml.safe_load((ROOT / "roles/sweep/vars/main.yml").read_text(encoding="utf-8"))
+    assert f"on the client: sudo systemctl stop {role['__sweep_unit']}" in said
     second = checkout.start("run", "sort", "--profile", "demo")
     assert second.stdout.readline().startswith("attached to the running sweep")
     later = checkout.start("run", "sort", "--profile", "demo", "--deadline", "06:30")
