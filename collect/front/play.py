@@ -147,9 +147,10 @@ def play(kit: Kit, stages: Sequence[Sequence[Play]], again: str) -> int:
         estimates.stage_ended()
         for course in courses:
             screen.text("\n".join(course.said))
-    logs = " ".join(dict.fromkeys(str(course.process.log.parent) for course in courses))
+    log = courses[-1].process.log
+    where = f"log: {log}" if len(stages) == len(courses) == 1 else f"logs: {log.parent}"
     changes = f"; {_changes(courses)}" if courses[-1].play.counts else ""
-    screen.text(f"all done in {clock(time.monotonic() - began)}{changes}; logs: {logs}")
+    screen.text(f"all done in {clock(time.monotonic() - began)}{changes}; {where}")
     return GOOD
 
 
