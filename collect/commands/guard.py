@@ -1,6 +1,7 @@
 """Runs what the command line asked for; what goes wrong is one message, and an exit code."""
 
 import argparse
+import errno
 import os
 import sys
 
@@ -23,8 +24,8 @@ def guarded(program: str, options: argparse.Namespace) -> int:
         return GOOD
     except OSError as error:
         print(
-            f"{program}: {error.filename or 'a file'}: {error.strerror or error}; correct that and "
-            "run the same command again",
+            f"{program}: {error.filename or _unnamed(error)}: {error.strerror or error}; correct "
+            "that and run the same command again",
             file=sys.stderr,
         )
         return BAD_INPUT
@@ -43,3 +44,9 @@ def guarded(program: str, options: argparse.Namespace) -> int:
         )
         return BAD_INPUT
     return code
+
+
+def _unnamed(error: OSError) -> str:
+    """Return what an error is about that names no file."""
+    # Only the current directory can be missing without a name.
+    return "the current directory" if error.errno == errno.ENOENT else "a file"

@@ -124,6 +124,15 @@ def test_status_takes_the_newest_run(run_of, tmp_path, monkeypatch, capsys):
     assert "sample-sort" in capsys.readouterr().err
 
 
+def test_a_directory_that_was_removed_meanwhile_is_named(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["status"]) == 2
+    assert capsys.readouterr().err.startswith("rackbench: the current directory: No such file")
+
+
 def test_the_checkout_around_this_package_is_found_from_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert find_checkout(None) == ROOT
