@@ -45,7 +45,7 @@ examples:
         "studies",
         metavar="STUDY",
         nargs="+",
-        help="a study file, or a name in playbooks/studies",
+        help="the name of a study, or a study file",
     )
     parser.add_argument("--profile", required=True, help="one of the profiles of the study file")
     parser.add_argument(

@@ -21,7 +21,7 @@ and calls, and the cost of each in seconds. It then prints how many blocks reach
 half width in every cell, and how long they take. It does this for the present number
 of calls and for the best one. For --hours it prints the best plan and its smallest
 detectable difference. These estimates hold in 80 % of nights. A pilot needs at least
-2 blocks, better 5. For a run with several node settings, the command also prints the
+2 blocks; 5 are better. For a run with several node settings, the command also prints the
 variance between whole plots and the cost of changing settings. It adds the number of
 blocks that each such factor needs.
 

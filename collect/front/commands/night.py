@@ -37,8 +37,9 @@ def add(commands: Commands) -> None:
         """\
 Sweep these studies every night from now on, in this order. Each run is named after the date
 of its night, and no trial starts after --until. The command installs a systemd timer on this
-machine, which needs root; without systemd it prints a line for cron. `--stop` removes the
-timer; results stay.
+machine, which needs root; without systemd it prints a line for cron. An inventory has one
+timer: another `rackbench night` replaces the studies and times of the earlier one. `--stop`
+removes the timer; results stay.
 
 examples:
   rackbench night sort overhead --from 22:00 --until 06:30
