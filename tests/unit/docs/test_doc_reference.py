@@ -1,6 +1,7 @@
 """The generated reference is what its sources say, and its sources describe everything."""
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import yaml
 from jsonschema import Draft202012Validator
 from synthetic import make_run, sort_times
 
+from collect.planning.capacity import ACHIEVED
+from collect.run.arrival import LEAD_S, SPACINGS
 from collect.run.cell import CELL_COLUMNS, OPEN_COLUMNS
 from collect.run.study import load_study
 from collect.run.trials import CALLS_HEADER
@@ -46,6 +49,39 @@ def test_every_key_of_a_study_has_a_meaning_and_an_example():
         assert whole.get("description"), key
         assert "examples" in whole or "const" in whole, key
         assert "default" in whole or key in STUDY["required"] or key in ("source", "domains"), key
+
+
+def inner_keys(schema):
+    """Yield the keys that a schema names, at any depth."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+    for inner in schema.values() if isinstance(schema, dict) else schema:
+        if isinstance(inner, dict | list):
+            yield from inner_keys(inner)
+
+
+@pytest.mark.parametrize("key", ["domains", "stop", "node", "warmup", "arrival", "capacity"])
+def test_what_a_key_holds_is_explained(key):
+    own = STUDY["properties"][key]
+    kind = STUDY["$defs"].get(own.get("$ref", "").rpartition("/")[2], {})
+    keys = {*inner_keys({**kind, **own})}
+    assert keys
+    told = {**kind, **own}["description"]
+    assert [one for one in sorted(keys) if f"`{one}`" not in told] == []
+
+
+def test_the_defaults_inside_a_key_are_those_of_the_code():
+    arrival = STUDY["$defs"]["arrival"]["description"]
+    assert f"`{SPACINGS[0]}` (the default)" in arrival
+    assert f"`lead_s` seconds ({LEAD_S} by default)" in arrival
+    assert f"`achieved` ({ACHIEVED} by default)" in STUDY["properties"]["capacity"]["description"]
+
+
+@pytest.mark.parametrize("name", ["sweep-options.md", "inventory.md", "files.md", "commands.md"])
+def test_every_row_of_a_table_has_a_meaning(name):
+    rows = re.findall(r"^\| `.*\|$", make_reference.pages()[name], re.M)
+    assert rows
+    assert [row for row in rows if not re.split(r"(?<!\\)\|", row)[-2].strip()] == []
 
 
 def test_every_example_of_a_key_is_valid():
