@@ -15,6 +15,9 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
+from collect.run.plan import make_plan
+from collect.run.study import find_study, load_study
+
 ROOT = Path(__file__).parents[3]
 PAGES = [
     ROOT / name
@@ -93,6 +96,13 @@ def test_readme_has_the_verdicts_of_the_replication():
             said[verdict] = int(number)
         expected = {names.get(v, v) if n > 1 else v: n for v, n in counts.items()}
         assert said == expected
+
+
+def test_readme_counts_the_trials_of_the_demo():
+    (playbook,) = yaml.safe_load((ROOT / "playbooks/demo.yml").read_text(encoding="utf-8"))
+    studies = [load_study(find_study(name)) for name in playbook["vars"]["study"].split(",")]
+    trials = sum(len(make_plan(study.profile("demo", 5))) for study in studies)
+    assert f"sweeps six studies ({trials} trials)" in " ".join(README.split())
 
 
 def test_the_gallery_counts_as_the_page_of_sort():
