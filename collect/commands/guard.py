@@ -15,7 +15,7 @@ def guarded(program: str, options: argparse.Namespace) -> int:
     """Run one subcommand and return its exit code; bad input is one message, not a traceback."""
     try:
         code: int = options.run(options)
-        sys.stdout.flush()
+        print(end="", flush=True)  # unlike sys.stdout, also where standard output is closed
     except InputError as error:
         print(f"{program}: {error}", file=sys.stderr)
         return BAD_INPUT

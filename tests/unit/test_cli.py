@@ -145,6 +145,17 @@ def test_a_table_for_a_reader_that_has_closed_its_pipe_is_no_finding(tmp_path):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_a_closed_standard_output_is_no_finding(tmp_path):
+    (tmp_path / "times.csv").write_text("a,y\nx,1\nx,2\nz,4\nz,6\n")
+    words = ["anova", str(tmp_path / "times.csv"), "--response", "y", "--factor", "a"]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "collect", *words],
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_terminal_without_unicode_gets_the_table_with_question_marks(tmp_path):
     (tmp_path / "times.csv").write_text("Ω,y\na,1\na,2\nz,4\nz,6\n", encoding="utf-8")
     words = ["anova", "times.csv", "--response", "y", "--factor", "Ω"]
