@@ -362,6 +362,9 @@ def _closed(node: Node) -> tuple[str, str] | None:
     except socket.gaierror:
         line = f"echo ADDRESS {address}"
         return "no name server here knows that name", f"{line} | sudo tee -a /etc/hosts"
+    except ConnectionRefusedError:
+        install = "sudo apt-get install openssh-server"
+        return f"its port {port} refuses connections", f"{install}   # there; or correct its port"
     except OSError as error:
         reason = f"its port {port} cannot be reached ({error.strerror or error})"
         return reason, f"ping -c 3 {shlex.quote(address)}   # is it on, and at this address?"

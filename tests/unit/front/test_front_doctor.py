@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -94,6 +95,15 @@ def test_a_machine_that_is_off_and_one_that_is_not_trusted(checkout, monkeypatch
     (strange,) = doctor.of_machine(inventory, node(), {})
     assert strange.text.endswith("not in known_hosts, so nothing else on it was checked")
     assert strange.mend == "rackbench trust -i x"
+
+
+def test_a_machine_that_is_on_but_has_no_ssh_there_is_not_pinged():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nothing listens there
+        port = taken.getsockname()[1]
+        text, mend = doctor._closed(node(address="127.0.0.1", port=port))
+    assert text == f"its port {port} refuses connections"
+    assert mend.startswith("sudo apt-get install openssh-server")
 
 
 @pytest.mark.parametrize(
