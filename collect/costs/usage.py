@@ -176,15 +176,17 @@ def mean_usage(usages: Sequence[Usage]) -> Usage:
 def _mean_busy(of_trials: Sequence[Busy | None], trials: int) -> Busy:
     means = {}
     for name in _QUANTITIES:
-        parts: list[Mean] = [
-            getattr(one, name) if one else Mean(None, "no readings") for one in of_trials
-        ]
-        values = [part.value for part in parts if part.value is not None]
-        enough = values and 2 * len(values) >= trials
-        means[name] = (
-            Mean(fmean(values)) if enough else Mean(None, _most_common(part.why for part in parts))
-        )
+        parts = [getattr(one, name) if one else Mean(None, "no readings") for one in of_trials]
+        means[name] = _mean_of(parts, trials)
     return Busy(**means)
+
+
+def _mean_of(means: Sequence[Mean], trials: int) -> Mean:
+    """Return the mean of those that are known, where these are at least half of the trials."""
+    values = [mean.value for mean in means if mean.value is not None]
+    if values and 2 * len(values) >= trials:
+        return Mean(fmean(values))
+    return Mean(None, _most_common(mean.why for mean in means) or NOT_RECORDED)
 
 
 def cpu_a_call(items: Sequence[CellTrial], usages: Sequence[Usage]) -> Mapping[str, Mean]:
@@ -196,10 +198,7 @@ def cpu_a_call(items: Sequence[CellTrial], usages: Sequence[Usage]) -> Mapping[s
     found = {}
     for name in ("client", "service", "broker", "nodes"):
         means = [_cpu(item, usage, name) for item, usage in zip(items, usages, strict=True)]
-        values = [mean.value for mean in means if mean.value is not None]
-        enough = values and 2 * len(values) >= len(means)
-        why = _most_common(mean.why for mean in means) or NOT_RECORDED
-        found[name] = Mean(fmean(values)) if enough else Mean(None, why)
+        found[name] = _mean_of(means, len(means))
     return found
 
 
