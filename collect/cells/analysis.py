@@ -28,15 +28,24 @@ class Analysis:
         return [finding for finding in self.findings if finding.kind == kind]
 
     @property
+    def trials(self) -> list[Trial]:
+        """The verified trials of all cells, whatever their outcome."""
+        return [item.trial for cell in self.cells for item in cell.trials]
+
+    @property
+    def counted(self) -> list[Trial]:
+        """Those of them that are behind the averages."""
+        return [item.trial for cell in self.cells for item in cell.counted]
+
+    @property
     def verified(self) -> list[Trial]:
         """Every verified trial: those of cells, then those that never count."""
-        of_cells = (item.trial for cell in self.cells for item in cell.trials)
-        return [*of_cells, *self.profiled, *self.captured]
+        return [*self.trials, *self.profiled, *self.captured]
 
     @property
     def sealed(self) -> int:
-        """How many trials are verified."""
-        return sum(len(cell.trials) for cell in self.cells)
+        """How many trials of cells are verified."""
+        return len(self.trials)
 
 
 def analyse(run: Run, progress: Progress = lambda done, total: None) -> Analysis:

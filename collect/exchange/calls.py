@@ -103,7 +103,7 @@ def calls_of(analysis: Analysis, scratch: Path) -> Iterator[duckdb.DuckDBPyConne
     `errors` holds `trial`, `seq` and `text`. While the database is open, it keeps what does not fit
     into memory in a directory in `scratch`.
     """
-    trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
+    trials = analysis.trials
     with TemporaryDirectory(prefix=".export-", dir=scratch) as spill, duckdb.connect() as database:
         database.execute("SET memory_limit = '1500MB'")
         database.execute("SET enable_progress_bar = false")
@@ -137,7 +137,7 @@ def _view(analysis: Analysis, trials: Sequence[Trial]) -> str:
 def _described(analysis: Analysis, trials: Sequence[Trial]) -> dict[str, tuple[str, list[Any]]]:
     threads = {planned.id: planned.threads for planned in analysis.run.plan}
     factors = analysis.run.factors
-    counting = {trial.trial.id for cell in analysis.cells for trial in cell.counted}
+    counting = {trial.id for trial in analysis.counted}
     return {
         "trial": ("VARCHAR", [trial.id for trial in trials]),
         "block": ("INTEGER", [trial.block for trial in trials]),

@@ -22,7 +22,7 @@ def write_hdr(analysis: Analysis, path: Path) -> None:
     The log has format 1.2. The tag of a line is the cell, percent-encoded where the format needs
     it, so that the lines of a cell can be added up.
     """
-    trials = {t.trial.id: t.trial for cell in analysis.cells for t in cell.counted}
+    trials = {trial.id: trial for trial in analysis.counted}
     with calls_of(analysis, path.parent) as database, path.open("w", encoding="utf-8") as log:
         log.write("#[Histogram log format version 1.2]\n#[values are nanoseconds]\n")
         counted = "counts AND phase = 'measure' AND status = 'ok'"

@@ -131,12 +131,10 @@ def read_pilot(analysis: Analysis) -> Pilot:
     """Read the variances and costs of a run; raises InputError where no cell shows a variance."""
     run = analysis.run
     planned = {trial.factors: trial for trial in run.plan}
-    counted = [trial.trial for cell in analysis.cells for trial in cell.counted]
     plots = whole_plots(run.plan)
     # A trial that failed took its time as well, and its services were started for it.
-    ran = [trial.trial for cell in analysis.cells for trial in cell.trials]
-    pauses, changes = _pauses(ran, plots)
-    if _is_at_once(counted):
+    pauses, changes = _pauses(analysis.trials, plots)
+    if _is_at_once(analysis.counted):
         raise InputError(
             f"{run.name}: the trials of a block ran at the same time, as labels of one log do, so "
             "the time of one trial is unknown; import one label (--label) as the pilot"
@@ -150,7 +148,7 @@ def read_pilot(analysis: Analysis) -> Pilot:
             "is unknown; sweep a pilot of at least 2 blocks, better 5"
         )
     shared = _shared(usable, planned, plots)
-    cost = starts.cost(ran)
+    cost = starts.cost(analysis.trials)
     return Pilot(
         {c.cell: _cell(c, planned[c.cell], pause_s, shared[c.cell]) for c in usable},
         unusable,

@@ -97,11 +97,7 @@ def _harness(analysis: Analysis) -> str:
     run = analysis.run
     if run.provenance.is_imported:
         return str(run.provenance.lab.name or ABSENT).removeprefix("imported from ")
-    programs = {
-        one.trial.program and str(one.trial.asked.get("client"))
-        for cell in analysis.cells
-        for one in cell.trials
-    }
+    programs = {trial.program and str(trial.asked.get("client")) for trial in analysis.trials}
     ours = "the harness of rackbench, a fresh JVM for each trial"
     return " and ".join(sorted(program or ours for program in programs)) or ours
 

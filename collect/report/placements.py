@@ -50,13 +50,12 @@ def placements_of(analysis: Analysis) -> str | None:
 def _first_worker(analysis: Analysis, shift: int) -> str:
     """Return the only worker that served a trial of this placement, else its place in the list."""
     shifts = {planned.id: planned.shift for planned in analysis.run.plan}
-    for cell in analysis.cells:
-        for trial in cell.trials:
-            names = {
-                node
-                for service, _, node in (name.partition(" on ") for name in trial.trial.services)
-                if service != _BROKER
-            }
-            if shifts[trial.trial.id] == shift and len(names) == 1:
-                return names.pop()
+    for trial in analysis.trials:
+        names = {
+            node
+            for service, _, node in (name.partition(" on ") for name in trial.services)
+            if service != _BROKER
+        }
+        if shifts[trial.id] == shift and len(names) == 1:
+            return names.pop()
     return f"number {shift + 1}"

@@ -62,8 +62,7 @@ def _plots(analysis: Analysis) -> Iterator[Fact]:
     plots = whole_plots(analysis.run.plan)
     if plots is None:
         return
-    counted = (one.trial.id for cell in analysis.cells for one in cell.counted)
-    measured = len({plots.of_trial[name] for name in counted})
+    measured = len({plots.of_trial[trial.id] for trial in analysis.counted})
     yield Fact(
         "Whole plots",
         f"{', '.join(plots.factors)}: {plots.distinct} settings in "
@@ -79,7 +78,7 @@ def facts_of(analysis: Analysis) -> list[Fact]:
     source = run.stated.content.get("source") if run.stated else None
     none = "none: a study of our own" if run.stated else ABSENT
     lab = provenance.lab
-    trials = [t.trial for cell in analysis.cells for t in cell.trials]
+    trials = analysis.trials
     link = link_of(analysis)
     commit = (provenance.commit or ABSENT)[:_HASH_LENGTH]
     facts = [
@@ -149,12 +148,11 @@ def services_of(analysis: Analysis) -> dict[str, dict[str, str]]:
     Values are joined where they were not the same in all trials and on all nodes.
     """
     found: dict[str, dict[str, dict[str, None]]] = {}
-    for cell in analysis.cells:
-        for trial in cell.trials:
-            for where, settings in trial.trial.ran_with.items():
-                service = found.setdefault(where.partition(" on ")[0], {})
-                for name, value in settings.items():
-                    service.setdefault(name, {})[value] = None
+    for trial in analysis.trials:
+        for where, settings in trial.ran_with.items():
+            service = found.setdefault(where.partition(" on ")[0], {})
+            for name, value in settings.items():
+                service.setdefault(name, {})[value] = None
     return {
         service: {name: " or ".join(values) for name, values in found[service].items()}
         for service in sorted(found)
@@ -163,7 +161,7 @@ def services_of(analysis: Analysis) -> dict[str, dict[str, str]]:
 
 def _client(analysis: Analysis) -> str:
     """Return the options and collectors of the JVMs of trials, and their JDKs if these differ."""
-    jvms = [t.trial.jvm for cell in analysis.cells for t in cell.trials]
+    jvms = [trial.jvm for trial in analysis.trials]
     versions = dict.fromkeys(str(jvm["version"]) for jvm in jvms if "version" in jvm)
     told = {"JDK": " or ".join(versions)} if len(versions) > 1 else {}
     for name in ("options", "collectors"):
@@ -209,8 +207,7 @@ def _loop(analysis: Analysis) -> str:
 
 def _programs(analysis: Analysis) -> str:
     """Say which trials a program ran, which decides itself how many calls it makes."""
-    trials = [t.trial for cell in analysis.cells for t in cell.trials]
-    clients = sorted({str(t.asked.get("client")) for t in trials if t.program})
+    clients = sorted({str(t.asked.get("client")) for t in analysis.trials if t.program})
     if not clients:
         return ""
     return f" (for {', '.join(clients)} one run of a program, which gets these numbers)"
@@ -222,8 +219,7 @@ def _arrivals(analysis: Analysis) -> str:
         return "closed loop (service time)"
     rates = sorted({arrival.rate for arrival in arrivals})
     spacing = " or ".join(sorted({arrival.spacing for arrival in arrivals}))
-    late = [t.trial.late_ns for cell in analysis.cells for t in cell.trials]
-    known = [value for value in late if value is not None]
+    known = [trial.late_ns for trial in analysis.trials if trial.late_ns is not None]
     kept = f"; free threads were up to {max(known) / 1e6:.2f} ms late (p99)" if known else ""
     span = f"{rates[0]:g}" if len(rates) == 1 else f"{rates[0]:g} to {rates[-1]:g}"
     return f"open loop, {span} calls a second over all threads ({spacing}){kept}"
@@ -237,7 +233,7 @@ def _starts(analysis: Analysis) -> str:
         if starts.is_set_between(plan):
             return "one for each group of trials with its own settings (restart: none)"
         return "one for all blocks: no service was restarted between them"
-    cost = starts.cost([t.trial for cell in analysis.cells for t in cell.trials])
+    cost = starts.cost(analysis.trials)
     text = (
         "one for each block: the runner restarted the services before it, while nothing else ran, "
         "and warmed them with uncounted calls"
@@ -248,7 +244,7 @@ def _starts(analysis: Analysis) -> str:
 
 
 def _overhead(analysis: Analysis) -> str:
-    overheads = [t.trial.overhead_ns for cell in analysis.cells for t in cell.trials]
+    overheads = [trial.overhead_ns for trial in analysis.trials]
     parts = []
     for key, text in (
         ("timer_ns", "reading the clock"),

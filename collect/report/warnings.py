@@ -116,7 +116,7 @@ def _of_findings(analysis: Analysis) -> list[ReportWarning]:
 def _of_plots(analysis: Analysis) -> list[ReportWarning]:
     """Say where too few blocks were measured to tell settings of the nodes from whole plots."""
     plots = whole_plots(analysis.run.plan)
-    blocks = len({one.trial.block for cell in analysis.cells for one in cell.counted})
+    blocks = len({trial.block for trial in analysis.counted})
     if plots is None or blocks >= FEWEST_BLOCKS:
         return []
     return [
@@ -261,9 +261,8 @@ def _of_links(run: Run) -> list[ReportWarning]:
 
 def _of_settings(analysis: Analysis) -> list[ReportWarning]:
     """Return which trials are known to have run under other node settings than planned."""
-    trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
     run = analysis.run
-    found = ran_under.ran_otherwise(run.plan, trials, run.provenance.served)
+    found = ran_under.ran_otherwise(run.plan, analysis.trials, run.provenance.served)
     if not found:
         return []
     details = [f"{name}: {found[name]}" for name in sorted(found)]
@@ -283,8 +282,7 @@ def _of_starts(analysis: Analysis) -> list[ReportWarning]:
             "the first trial of a group (restart: none), which may be slower for that."
         )
         return [ReportWarning(text)] if starts.is_set_between(plan) else []
-    trials = [trial.trial for cell in analysis.cells for trial in cell.trials]
-    texts = _first([finding.text for finding in starts.find(plan, trials)])
+    texts = _first([finding.text for finding in starts.find(plan, analysis.trials)])
     text = "Some blocks shared a start of a server, although the plan gives each block its own."
     return [ReportWarning(text, texts)] if texts else []
 

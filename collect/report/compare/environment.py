@@ -62,7 +62,7 @@ def _describe(analysis: Analysis) -> dict[str, str]:
     if provenance.study_file:
         text = provenance.study_file.encode()
         facts["study file"] = f"SHA-256 {hashlib.sha256(text).hexdigest()[:12]}…"
-    jvms = [t.trial.jvm for cell in analysis.cells for t in cell.trials if t.trial.jvm]
+    jvms = [trial.jvm for trial in analysis.trials if trial.jvm]
     for name in sorted({name for jvm in jvms for name in jvm}):
         values = (jvm.get(name, ABSENT) for jvm in jvms)
         facts[f"jvm: {name}"] = _several(values)
