@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from collect.cells.analysis import Analysis
-from collect.cells.notation import show, show_estimate
+from collect.cells.notation import show_estimate
 from collect.exchange.tables import markdown, write_rows
-from collect.replication.claims import Judgement
+from collect.replication.claims import Judgement, Result
 from collect.replication.exhibits import Entry, Exhibit, Figure, Header, Table
 from collect.replication.replicate import JudgedClaim, replicate
 from collect.report.drawings.claims import in_words, pairs_of
@@ -130,15 +130,13 @@ def _claim(judged: JudgedClaim) -> list[str]:
 def _found(judgement: Judgement) -> str:
     if len(judgement.results) > _MOST_NUMBERS:
         return in_words(judgement)
-    numbers = [
-        *((one.label, one.estimate, one.show) for one in judgement.results),
-        *((f"not judged, {label}", number, show) for label, number in judgement.beside),
-    ]
-    found = [
-        (label, show_estimate(number, digits) if isinstance(number, Estimate) else "-")
-        for label, number, digits in numbers
-    ]
-    return "; ".join(f"{label}: {text}" if label else text for label, text in found)
+    beside = (Result(f"not judged, {label}", number) for label, number in judgement.beside)
+    return "; ".join(map(_number, (*judgement.results, *beside)))
+
+
+def _number(result: Result) -> str:
+    text = result.text if isinstance(result.estimate, Estimate) else "-"
+    return f"{result.label}: {text}" if result.label else text
 
 
 def _exhibit(exhibit: Exhibit) -> Iterator[list[str]]:
