@@ -1,6 +1,6 @@
 """Exports what a call cost: its parts, its processor time, its packets, and the methods it ran."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,8 @@ from collect.costs.packets import Wire
 from collect.costs.part_means import REST
 from collect.costs.profiles import own_times, profiles_of
 from collect.costs.wire import wires_of
-from collect.exchange.tables import IN_REPORT, write_with_levels
-from collect.run.cell import Cell, level_field
-
-Row = tuple[Any, ...]
+from collect.exchange.tables import write_with_levels
+from collect.run.cell import Cell
 
 
 def write_spent(analysis: Analysis, path: Path) -> None:
@@ -22,16 +20,11 @@ def write_spent(analysis: Analysis, path: Path) -> None:
     What is not known has no row.
     """
     wires = {one.cell: one.wire for one in wires_of(analysis.run, analysis.captured) if one.wire}
-
-    _write(
-        analysis,
-        path,
-        ("what", "of", "value", "unit"),
-        ((cell.cell, row) for cell in analysis.cells for row in _spent(cell, wires)),
-    )
+    rows = ((cell.cell, row) for cell in analysis.cells for row in _spent(cell, wires))
+    write_with_levels(analysis.run, path, ("what", "of", "value", "unit"), rows)
 
 
-def _spent(cell: CellResult, wires: Mapping[Cell, Wire]) -> Iterator[Row]:
+def _spent(cell: CellResult, wires: Mapping[Cell, Wire]) -> Iterator[tuple[Any, ...]]:
     if cell.parts and cell.parts.parts:
         for name, mean_ms in {**cell.parts.parts, REST: cell.parts.rest}.items():
             yield "part", name, f"{mean_ms:.6g}", "ms"
@@ -52,17 +45,11 @@ def write_frames(analysis: Analysis, path: Path) -> None:
 
     `ms_a_call` is processor time in the method itself, not in those that it calls.
     """
-    ordered = (
+    rows = (
         (profile.cell, (program, frame, f"{time:.6g}"))
         for profile in profiles_of(analysis.run, analysis.profiled)
         for (program, frame), time in sorted(
             own_times(profile.stacks).items(), key=lambda one: (-one[1], one[0])
         )
     )
-    _write(analysis, path, ("program", "frame", "ms_a_call"), ordered)
-
-
-def _write(analysis: Analysis, path: Path, columns: Row, rows: Iterable[tuple[Cell, Row]]) -> None:
-    run = analysis.run
-    lines = ([run.study, *map(level_field, cell.levels), *row] for cell, row in rows)
-    write_with_levels(run, path, columns, lines, IN_REPORT)
+    write_with_levels(analysis.run, path, ("program", "frame", "ms_a_call"), rows)

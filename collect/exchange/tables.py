@@ -12,11 +12,10 @@ from collect.cells.notation import show, show_level, show_lost
 from collect.cells.plots import COLUMN, WholePlots, whole_plots
 from collect.csv_fields import row_writer
 from collect.errors import InputError
-from collect.run.cell import level_field
+from collect.run.cell import Cell, level_field
 from collect.run.directory import Run
 
-IN_REPORT = "read these numbers in the report (`collect report`)"
-"""The next step where a table cannot be written whose numbers the report has too."""
+_IN_REPORT = "read these numbers in the report (`collect report`)"
 _TIMES = ("mean_ms", "median_ms", "variance_ms2", "log_mean", "log_variance")
 _NUMBERS = ("trials", "mean, ms", "95 % interval, ms", "p50, ms", "p99, ms", "failed calls")
 _LATEX = {
@@ -60,9 +59,13 @@ def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]])
 
 
 def write_with_levels(
-    run: Run, path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]], instead: str
+    run: Run,
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[tuple[Cell, Sequence[Any]]],
+    instead: str = _IN_REPORT,
 ) -> None:
-    """Write a CSV file with the columns of the study and its factors before these columns.
+    """Write a CSV file of rows of cells, with columns of the study and the levels before these.
 
     Raises InputError where a factor has the name of one of them; `instead` is the next step.
     """
@@ -71,7 +74,8 @@ def write_with_levels(
         raise InputError(
             f"{run.name}: the factor {twice[0]} has the name of a column of this table; {instead}"
         )
-    write_rows(path, ["study", *run.factors, *columns], rows)
+    lines = ([run.study, *map(level_field, cell.levels), *row] for cell, row in rows)
+    write_rows(path, ["study", *run.factors, *columns], lines)
 
 
 def write_trials(analysis: Analysis, path: Path) -> None:
@@ -87,18 +91,18 @@ def write_trials(analysis: Analysis, path: Path) -> None:
     write_with_levels(analysis.run, path, columns, _trials(analysis, plots), instead)
 
 
-def _trials(analysis: Analysis, plots: WholePlots | None) -> Iterator[list[Any]]:
+def _trials(analysis: Analysis, plots: WholePlots | None) -> Iterator[tuple[Cell, list[Any]]]:
     for cell in analysis.cells:
-        levels = [level_field(level) for level in cell.cell.levels]
         for trial in cell.trials:
             sealed, calls = trial.trial, trial.calls
             times = [getattr(calls, name) if trial.counts else None for name in _TIMES]
-            yield [
-                *(analysis.run.study, *levels, sealed.id, sealed.block, sealed.position),
-                *(sealed.outcome, calls.calls, calls.errors),
+            row = [
+                *(sealed.id, sealed.block, sealed.position, sealed.outcome),
+                *(calls.calls, calls.errors),
                 *("" if time is None else repr(time) for time in times),
                 *([plots.of_trial[sealed.id][1]] if plots else []),
             ]
+            yield cell.cell, row
 
 
 def write_latex(analysis: Analysis, path: Path) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 from collect.cells.analysis import Analysis
 from collect.cells.cells import CellResult
-from collect.exchange.tables import IN_REPORT, write_with_levels
+from collect.exchange.tables import write_with_levels
 from collect.logs.first_calls import Typical, beginning_of
 from collect.logs.warmth import warmth_of
-from collect.run.cell import level_field
 
 _SAID = ("what", "median", "most", "unit")
 
@@ -19,13 +18,8 @@ def write_warmups(analysis: Analysis, path: Path) -> None:
 
     What no trial recorded has no row.
     """
-    run = analysis.run
-    rows = (
-        [run.study, *map(level_field, cell.cell.levels), *row]
-        for cell in analysis.cells
-        for row in _rows(cell)
-    )
-    write_with_levels(run, path, _SAID, rows, IN_REPORT)
+    rows = ((cell.cell, row) for cell in analysis.cells for row in _rows(cell))
+    write_with_levels(analysis.run, path, _SAID, rows)
 
 
 def _rows(cell: CellResult) -> Iterator[list[Any]]:
