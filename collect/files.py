@@ -58,6 +58,14 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode())
 
 
+def check_output(path: Path, *, replace: bool) -> None:
+    """Raise InputError for a directory, and for a file that exists unless it is to be replaced."""
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; name a file")
+    if path.exists() and not replace:
+        raise InputError(f"{path}: exists already; add --force to replace it, or name another file")
+
+
 def expanded(path: str) -> Path:
     """Return a path with the home directory that a leading ~ means; as it is if there is none."""
     try:

@@ -10,7 +10,7 @@ import duckdb
 from collect.cells.analysis import Analysis
 from collect.errors import InputError
 from collect.exchange.formats import FORMATS
-from collect.files import beside
+from collect.files import beside, check_output
 from collect.run.directory import Run
 
 
@@ -20,10 +20,7 @@ def destination(run: Run, name: str, output: Path | None, *, replace: bool) -> P
     Raises InputError when it exists and is not to be replaced.
     """
     path = output or run.directory / f"{run.name}{FORMATS[name].suffix}"
-    if path.is_dir():
-        raise InputError(f"{path}: is a directory; name a file")
-    if path.exists() and not replace:
-        raise InputError(f"{path}: exists already; add --force to replace it, or name another file")
+    check_output(path, replace=replace)
     return path
 
 

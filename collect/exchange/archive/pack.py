@@ -25,7 +25,7 @@ from collect.exchange.archive.manifest import (
 )
 from collect.exchange.archive.signature import sign
 from collect.exchange.archive.unpack import DIGEST_BYTES, digest_of
-from collect.files import beside
+from collect.files import beside, check_output
 from collect.proof.check import prove
 from collect.report.page import write_report
 from collect.run.directory import Run, open_run
@@ -113,12 +113,7 @@ def write_archive(  # noqa: PLR0913 - what the command line says
 def _check(runs: Sequence[Run], output: Path, *, replace: bool) -> None:
     if output.suffix != ".zip":
         raise InputError(f"{output}: an archive is a zip file; name one that ends with .zip")
-    if output.is_dir():
-        raise InputError(f"{output}: is a directory; name a file")
-    if output.exists() and not replace:
-        raise InputError(
-            f"{output}: exists already; add --force to replace it, or name another file"
-        )
+    check_output(output, replace=replace)
     names = [run.name for run in runs]
     for run in runs:
         if names.count(run.name) > 1:
