@@ -25,7 +25,6 @@ from collect.stats.spending import ERROR
 
 MOST_TIMES = 10
 """How many times the pilot's calls are planned at most: beyond, the pilot says little."""
-_ANY_NUMBER_OF_WORKERS = 10**6
 
 
 @dataclass(frozen=True)
@@ -269,7 +268,7 @@ def _planned(run: Run, profile: str | None) -> dict[Cell, PlannedTrial]:
     trials: Sequence[PlannedTrial] = run.plan
     if profile is not None:
         study: Study = run.stated or load_study(find_study(run.study))
-        trials = make_plan(study.profile(profile, _ANY_NUMBER_OF_WORKERS))
+        trials = make_plan(study.profile(profile))
     found = {trial.factors: trial for trial in trials if trial.counts}
     return {cell: found[cell] for cell in sorted(found, key=_place)}
 

@@ -18,7 +18,6 @@ from collect.run.study import KIT_STUDIES, STUDIES, find_study, load_study, pars
 STEPS = 5
 """Rates of a finer profile, for each system, with both ends."""
 _NAME = "refined"
-_ANY_NUMBER_OF_WORKERS = 10**6
 
 
 def refine(analysis: Analysis) -> str:
@@ -53,7 +52,7 @@ def refine(analysis: Analysis) -> str:
             f"{label}: profiles is not its last key, so no profile can be appended; "
             "move it there, or add this profile by hand:\n" + "\n".join(lines)
         )
-    parse_study(changed, label).profile(name, _ANY_NUMBER_OF_WORKERS)
+    parse_study(changed, label).profile(name)
     place = _own(path)
     write_text(place, changed)
     return f"{place}: the profile {name} has {STEPS} rates around each capacity; sweep it"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 STUDIES = Path("playbooks/studies")
 KIT_STUDIES = Path(__file__).parents[1] / "studies"
 """The studies of rackbench: a link to playbooks/studies in a checkout, copies in a wheel."""
+_ANY_NUMBER_OF_WORKERS = 10**6
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,10 @@ class Study:
                 levels.setdefault(factor, {}).update(dict.fromkeys(values))
         return {factor: tuple(values) for factor, values in levels.items()}
 
-    def profile(self, name: str, workers: int, *, fit: bool = False) -> Profile:
-        """Resolve the profile `name` for a lab with `workers` workers.
+    def profile(
+        self, name: str, workers: int = _ANY_NUMBER_OF_WORKERS, *, fit: bool = False
+    ) -> Profile:
+        """Resolve the profile `name` for a lab with `workers` workers, else for one with enough.
 
         With `fit`, levels that need more workers are left out. Raises InputError when the profile
         is unknown, a level lies outside its domain, a name refers to no factor, or nothing fits.
