@@ -96,25 +96,14 @@ def import_jtl(  # noqa: PLR0913 - what the command line says
         raise InputError(
             f"the study {study!r} is not a valid name; use small letters, digits and hyphens"
         )
-    sums = [file.sha256 for file in files]
-    for place, file in enumerate(files):
-        if sums.index(file.sha256) != place:
-            raise InputError(
-                f"{file.path}: holds the same samples as {files[sums.index(file.sha256)].path}; "
-                "a copy is not a replicate: name each log once"
-            )
+    _check_copies(files)
     chosen = _chosen(files, label)
     labels = list(dict.fromkeys(part.label for part in chosen))
     levels, note = _levels(labels, is_plain=is_plain)
     cells = _cells(labels, levels, dict(factors or {}))
     parts = _plan(chosen, study, cells)
     said = note if "label" in cells[labels[0]] else ""
-    held: dict[int, list[str]] = {}
-    for one in chosen:
-        held.setdefault(one.block, []).append(one.label)
-    logs = [*map(Timed.of, files)]
-    said_of_logs = (_nesting(chosen), overlap_of(logs), parted([*held.values()]))
-    notes = tuple(filter(None, (said, *said_of_logs, *map(pause_in, logs))))
+    notes = tuple(filter(None, (said, *_notes(files, chosen))))
     directory.parent.mkdir(parents=True, exist_ok=True)
     part = directory.with_name(f".{name}.{os.getpid()}.part")
     try:
@@ -139,6 +128,16 @@ def _free(name: str) -> Path:
     if directory.exists():
         raise InputError(f"{directory}: exists already; choose another run name")
     return directory
+
+
+def _check_copies(files: Sequence[JtlFile]) -> None:
+    sums = [file.sha256 for file in files]
+    for place, file in enumerate(files):
+        if sums.index(file.sha256) != place:
+            raise InputError(
+                f"{file.path}: holds the same samples as {files[sums.index(file.sha256)].path}; "
+                "a copy is not a replicate: name each log once"
+            )
 
 
 def _chosen(files: Sequence[JtlFile], label: str | None) -> list[_Chosen]:
@@ -262,16 +261,26 @@ def _cells(
     return every
 
 
-def _nesting(chosen: Sequence[_Chosen]) -> str:
-    """Return a sentence on samples that hold the times of others, "" where there are none."""
-    blocks: dict[int, dict[str, Samples]] = {}
+def _notes(files: Sequence[JtlFile], chosen: Sequence[_Chosen]) -> Iterator[str]:
+    """Yield a sentence on each thing that logs may hide, "" where they do not."""
+    by_block: dict[int, dict[str, Samples]] = {}
     for one in chosen:
-        blocks.setdefault(one.block, {})[one.label] = one.samples
-    found = [nested for samples in blocks.values() if (nested := nested_in(samples))]
-    count = sum(len(one.samples) for one in chosen)
+        by_block.setdefault(one.block, {})[one.label] = one.samples
+    blocks, logs = [*by_block.values()], [*map(Timed.of, files)]
+    yield _nesting(blocks)
+    yield overlap_of(logs)
+    yield parted(blocks)
+    yield from map(pause_in, logs)
+
+
+def _nesting(blocks: Sequence[Mapping[str, Samples]]) -> str:
+    """Return a sentence on samples that hold the times of others, "" where there are none."""
+    every = [samples for block in blocks for samples in block.values()]
+    found = [nested for block in blocks if (nested := nested_in(block))]
+    count = sum(map(len, every))
     if not found:
         # With think times in it, a total is shorter than the span of its parts.
-        totals = sum(one.samples.transactions for one in chosen)
+        totals = sum(samples.transactions for samples in every)
         if totals in {0, count}:
             return ""
         return (

@@ -34,8 +34,6 @@ _REMOTE = re.compile(
         ) -""",
     re.VERBOSE,
 )
-
-
 _NUMBER_IN_GROUP = re.compile(r" (\d+)-\d+$")
 _EXPORTED = re.compile(r"b(\d{2,})-t\d{3,}\S* \d+")
 """The threads of `collect export --format jtl`: the trial, which begins with its block."""
