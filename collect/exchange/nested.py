@@ -16,10 +16,9 @@ _LEAST_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Nested:
-    """How many of the `samples` lie `inside` another; `inner` and `outer` are labels of most."""
+    """How many samples lie `inside` another; `inner` and `outer` are the labels of most of them."""
 
     inside: int
-    samples: int
     inner: str
     outer: str
 
@@ -53,9 +52,9 @@ def nested_in(samples: Mapping[str, Samples]) -> Nested | None:
             pairs[own, outer] += 1
         else:
             last_thread, last_end, outer = of_thread, end, own
-    inside, count = pairs.total(), sum(len(found) for found in samples.values())
-    if not inside or inside < _LEAST_SHARE * count:
+    inside = pairs.total()
+    if not inside or inside < _LEAST_SHARE * sum(map(len, samples.values())):
         return None
     names = list(samples)
     inner, outer = pairs.most_common(1)[0][0]
-    return Nested(inside, count, names[inner], names[outer])
+    return Nested(inside, names[inner], names[outer])
