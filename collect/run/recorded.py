@@ -1,11 +1,10 @@
 """What a runner records in trial.json next to the calls; no time rests on it."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from collect.run.fields import Fields, leaves
+from collect.run.fields import Fields, is_positive, leaves
 
 _NOT_SAID = "trial.json does not say whether packets were captured"
 
@@ -278,7 +277,7 @@ def program_of(record: Fields) -> Program | None:
 
 def _above_zero(said: Fields, name: str) -> float:
     number = said.number(name)
-    if number is None or not 0 < number < math.inf:
+    if not is_positive(number):
         raise ValueError(f"{name} is {said.all.get(name)}")
     return number
 
