@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from collect.counts import show_count
 from collect.run.cell import Cell
 from collect.run.plan import PlannedTrial
 from collect.run.setting import setting_key, setting_of
@@ -50,10 +51,10 @@ class WholePlots:
         """Return in words why so few blocks say nothing of the factors; "" where they do."""
         if blocks >= FEWEST_BLOCKS:
             return ""
-        had = f"{blocks} block{'s' * (blocks != 1)}"
         return (
-            f"cells in different whole plots ({', '.join(self.factors)}) share {had}, but "
-            f"{FEWEST_BLOCKS} are needed to separate settings from whole plots"
+            f"cells in different whole plots ({', '.join(self.factors)}) share "
+            f"{show_count(blocks, 'block')}, but {FEWEST_BLOCKS} are needed to separate settings "
+            "from whole plots"
         )
 
 

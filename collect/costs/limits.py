@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from collect.costs.usage import NOT_OBSERVED, Busy, Usage, kind_of
-from collect.counts import show_percent
+from collect.counts import show_count, show_percent
 
 FULL = 0.9
 """Share from which on something is full.
@@ -204,7 +204,7 @@ def _of_service(usage: Usage, key: tuple[str, str], busy: Busy, threads: int) ->
     if held is not None and may == held:
         of = f"the {held:g} cores that its unit may use"
     elif may < cores:
-        of = f"the {_cores(may)} that {threads} client thread{'s' * (threads > 1)} can keep busy"
+        of = f"the {_cores(may)} that {show_count(threads, 'client thread')} can keep busy"
     return _Share(kind_of(service), share, f"{_name(node, service)} CPU {_percent(share)} of {of}")
 
 
