@@ -38,6 +38,8 @@ _ROUNDING_MS = 2e-6
 _MEANS = {"mean_ms", "ci95_low_ms", "ci95_high_ms"}
 _RATES = ("calls_per_s", "calls_per_s_low", "calls_per_s_high")
 
+_Rows = list[list[str]]
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -257,19 +259,8 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
         return
     again = f"write it again: collect report {run.typed}"
     cells = make_cells(run, trials, calls)
-    expected = _rows(cells_csv(run, cells))
-    # Earlier versions wrote every percentile, however few the calls, and added up both directions
-    # of a link also where a call goes to several servers at once.
-    in_turn = [replace(cell, servers=1) if cell.servers > 1 else cell for cell in cells]
-    before = _rows(cells_csv(run, in_turn, with_every_percentile=True))
     found = _rows(path.read_bytes().decode(errors="replace"))
-    if found and "outcome" in found[0]:
-        # Columns are appended as versions go on.
-        known = len(found[0])
-        expected, before = ([row[:known] for row in rows] for rows in (expected, before))
-        if "failed_trials" not in found[0]:
-            # Means were arithmetic.
-            expected, before, found = (_without(_MEANS, rows) for rows in (expected, before, found))
+    expected, before, found = _comparable(run, cells, found)
     if expected[:1] != found[:1] or len(expected) != len(found):
         yield Finding(
             "cells",
@@ -296,6 +287,26 @@ def _of_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> Iterator[Findi
             )
 
 
+def _comparable(run: Run, cells: Sequence[CellResult], found: _Rows) -> tuple[_Rows, _Rows, _Rows]:
+    """Return the rows that cells give now, those that they gave before, and those of cells.csv.
+
+    All have only the columns that the version which wrote cells.csv made in the same way.
+    """
+    expected = _rows(cells_csv(run, cells))
+    # Earlier versions wrote every percentile, however few the calls, and added up both directions
+    # of a link also where a call goes to several servers at once.
+    in_turn = [replace(cell, servers=1) if cell.servers > 1 else cell for cell in cells]
+    before = _rows(cells_csv(run, in_turn, with_every_percentile=True))
+    if found and "outcome" in found[0]:
+        # Columns are appended as versions go on.
+        known = len(found[0])
+        expected, before = ([row[:known] for row in rows] for rows in (expected, before))
+        if "failed_trials" not in found[0]:
+            # Means were arithmetic.
+            expected, before, found = (_without(_MEANS, rows) for rows in (expected, before, found))
+    return expected, before, found
+
+
 def _has_other_rates(cell: CellResult, *, is_imported: bool) -> bool:
     """Tell whether earlier versions may have written another throughput of a cell.
 
@@ -314,12 +325,12 @@ def _is_earlier_rate(name: str, was: str, is_: str, *, is_imported: bool) -> boo
         return not was  # as where a thread took no time
 
 
-def _without(columns: Collection[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+def _without(columns: Collection[str], rows: _Rows) -> _Rows:
     kept = [place for place, name in enumerate(rows[0]) if name not in columns]
     return [[row[place] for place in kept if place < len(row)] for row in rows]
 
 
-def _rows(text: str) -> list[list[str]]:
+def _rows(text: str) -> _Rows:
     with long_fields():
         return list(csv.reader(io.StringIO(text, newline="")))
 
