@@ -20,7 +20,7 @@ from collect.csv_fields import long_fields
 from collect.errors import quoted
 from collect.files import flush
 from collect.logs.cache import Cache
-from collect.logs.calls import Calls, prove_calls
+from collect.logs.calls import Calls, Progress, prove_calls
 from collect.planning.interim import decide
 from collect.run import ran_under, starts
 from collect.run.cell import Cell
@@ -49,7 +49,7 @@ class Proof:
     findings: tuple[Finding, ...]
 
 
-def prove(run: Run, progress: Callable[[int, int], None] = lambda done, total: None) -> Proof:
+def prove(run: Run, progress: Progress = lambda done, total: None) -> Proof:
     """Check everything that the numbers of a run rest on; changes no file of the run.
 
     Besides `missing`, `refused` and `stray` trials there are these kinds of findings: `plan` (the

@@ -26,6 +26,7 @@ from collect.exchange.archive.manifest import (
 from collect.exchange.archive.signature import sign
 from collect.exchange.archive.unpack import DIGEST_BYTES, digest_of
 from collect.files import beside, check_output
+from collect.logs.calls import Progress
 from collect.proof.check import prove
 from collect.report.page import write_report
 from collect.run.directory import Run, open_run
@@ -42,8 +43,6 @@ _DATA = (".csv", ".collapsed", ".jfr")
 """What a trial sealed for programs to read: bzip2 makes it a quarter smaller than deflate, which
 packs all that people read, because every tool opens it."""
 _FIRST_DOS, _LAST_DOS = datetime(1980, 1, 1, tzinfo=UTC), datetime(2107, 12, 31, tzinfo=UTC)
-
-Progress = Callable[[str], Callable[[int, int], None]]
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class UnprovenRunError(InputError):
 def write_archive(  # noqa: PLR0913 - what the command line says
     runs: Sequence[Run],
     output: Path,
-    progress: Progress,
+    progress: Callable[[str], Progress],
     *,
     licence: Path | None = None,
     key: Path | None = None,
@@ -146,7 +145,7 @@ def _stage(run: Run, stage: Path) -> Run:
     return open_run(str(stage))
 
 
-def _facts(run: Run, staged: Run, progress: Progress) -> tuple[Finding, ...]:
+def _facts(run: Run, staged: Run, progress: Callable[[str], Progress]) -> tuple[Finding, ...]:
     proof = prove(staged, progress(f"{run.name}: trials verified"))
     wrong = [finding for finding in proof.findings if finding.kind not in _FACTS]
     if wrong:
