@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from made_up_studies import changed, study_of
-from synthetic import reseal, seal
+from synthetic import edit_json, reseal, seal
 
 from collect.cells.analysis import analyse
 from collect.cli import main
@@ -28,10 +28,6 @@ LONG = 10**15
 def small(run_of):
     """A run of one cell and two trials."""
     return run_of(lambda planned, rng: [1.0, 2.0, 3.0], study=ONE_CELL)
-
-
-def edit(path, **changes):
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 def edit_plan(run, **changes):
@@ -114,7 +110,7 @@ def test_a_file_of_other_bytes_is_one_message(small, capsys, name, content):
     ],
 )
 def test_provenance_of_another_form_is_one_message(small, capsys, changes):
-    edit(small.directory / "run.json", **changes)
+    edit_json(small.directory / "run.json", **changes)
     assert main(["report", str(small.directory)]) == 2
     message = capsys.readouterr().err
     assert f"run.json: {next(iter(changes))} " in message
@@ -133,7 +129,7 @@ def test_provenance_of_another_form_is_one_message(small, capsys, changes):
     ],
 )
 def test_a_seal_that_cannot_be_refuses_its_trial_alone(small, changes, part):
-    edit(small.directories()[0] / "trial.json", **changes)
+    edit_json(small.directories()[0] / "trial.json", **changes)
     (finding,) = refused(small)
     assert part in finding.text
 
@@ -151,7 +147,7 @@ def test_a_seal_that_cannot_be_refuses_its_trial_alone(small, changes, part):
     ],
 )
 def test_what_no_number_rests_on_stops_nothing(small, changes, tmp_path, capsys):
-    edit(small.directories()[0] / "trial.json", **changes)
+    edit_json(small.directories()[0] / "trial.json", **changes)
     for form in ("jtl", "hdr"):
         output = str(tmp_path / f"x.{form}")
         assert main(["export", str(small.directory), "--format", form, "-o", output]) == 0

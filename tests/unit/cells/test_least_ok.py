@@ -8,7 +8,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 from made_up_studies import with_demo
-from synthetic import make_run, seal, sort_times
+from synthetic import edit_json, make_run, seal, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import cells_csv
@@ -182,7 +182,6 @@ def test_in_a_plan_of_an_earlier_version_one_ok_call_is_enough(survived):
     bad = survived.trials_directory / next(
         p.id for p in survived.plan if soap_at_one(p) and p.block == 2
     )
-    record = json.loads((bad / "trial.json").read_text())
-    (bad / "trial.json").write_text(json.dumps({**record, "outcome": "ok", "reason": ""}))
+    edit_json(bad / "trial.json", outcome="ok", reason="")
     cell = cell_of(open_run(str(survived.directory)), transport="soap", servers=1)
     assert sorted(cell.samples) == [1, 2, 3, 4]

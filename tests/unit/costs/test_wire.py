@@ -6,7 +6,7 @@ import struct
 
 import pytest
 from made_up_studies import changed
-from synthetic import make_run, spread
+from synthetic import edit_json, make_run, spread
 
 from collect.cells.analysis import analyse
 from collect.cli import main
@@ -77,15 +77,13 @@ def add_capture(directory, kept=CALL, **said):
         "sha256": hashlib.sha256(content).hexdigest(),
         **said,
     }
-    path = directory / "trial.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "capture": capture}))
+    edit_json(directory / "trial.json", capture=capture)
 
 
 def refuse(directory, capture):
     """Have a trial say so of its packets, and be without them."""
     (directory / "capture.pcap").unlink(missing_ok=True)
-    path = directory / "trial.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "capture": capture}))
+    edit_json(directory / "trial.json", capture=capture)
 
 
 def times(planned, rng):
@@ -223,9 +221,7 @@ def test_what_is_missing_is_a_gap_with_its_reason_and_never_a_zero(run):
 
 
 def test_a_file_without_a_seal_is_a_finding(run, capsys):
-    path = captured(run) / "trial.json"
-    record = json.loads(path.read_text())
-    path.write_text(json.dumps({**record, "capture": {"missing": "refused"}}))
+    edit_json(captured(run) / "trial.json", capture={"missing": "refused"})
     assert main(["check", str(run)]) == 1
     assert "trial.json has no seal of it" in capsys.readouterr().out
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from made_up_studies import changed
-from synthetic import make_run
+from synthetic import edit_json, make_run
 
 from collect.cli import main
 from collect.errors import InputError
@@ -204,9 +204,7 @@ def test_an_archive_of_an_earlier_version_is_swept_as_it_was_planned(
     assert b"spending" not in earlier
     assert (b"drawing" in earlier) == (not lacks)
     (run / "plan.jsonl").write_bytes(earlier)
-    record = json.loads((run / "run.json").read_text())
-    record["plan_sha256"] = hashlib.sha256(earlier).hexdigest()
-    (run / "run.json").write_text(json.dumps(record))
+    edit_json(run / "run.json", plan_sha256=hashlib.sha256(earlier).hexdigest())
     assert main(["archive", str(run), "-o", str(path)]) == 0
     assert main(["rerun", str(path), "--run", "here", "--yes"]) == 0
     assert (rerun.ROOT / "results/here/plan.jsonl").read_bytes() == earlier
@@ -275,8 +273,7 @@ def test_a_run_that_was_fitted_and_rotated_is_planned_so_again(tmp_path):
     times = [1.0, 2.0, 1.5, 1.2]
     options = {"study": STUDY, "workers": 2, "fit": True, "rotate": True}
     make_run(directory, lambda planned, rng: times, **options)
-    record = json.loads((directory / "run.json").read_text())
-    (directory / "run.json").write_text(json.dumps({**record, "rotated": True}))
+    edit_json(directory / "run.json", rotated=True)
     run = open_run(str(directory))
     for workers in (2, 5):
         again = rerun.plan_again(run, None, workers, fit=False)
@@ -311,8 +308,7 @@ def test_what_cannot_be_run_again_is_one_message(archive, lab, tmp_path, capsys)
     assert "its group workers is empty" in capsys.readouterr().err
     run = tmp_path / "bare"
     shutil.copytree(archive.parent / "night", run)
-    record = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps({**record, "study_file": None}))
+    edit_json(run / "run.json", study_file=None)
     lab()
     assert main(["archive", str(run), "-o", str(tmp_path / "bare.zip")]) == 0
     assert main(["rerun", str(tmp_path / "bare.zip"), "--yes"]) == 2

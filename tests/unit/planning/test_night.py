@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_up_studies import changed
 from open_loops import load_study
-from synthetic import make_run, sort_times
+from synthetic import edit_json, make_run, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cli import main
@@ -92,8 +92,7 @@ def test_a_start_of_the_services_is_a_part_of_each_block_and_what_forks_are_for(
         plan = make_run(directory, varied, study="sort", profile="paper")
         spent = [{"restart_ms": 250.0 * seconds, "warm_ms": 750.0 * seconds}]
         for name in {trial.block: trial.id for trial in reversed(plan)}.values():
-            path = directory / "trials" / name / "trial.json"
-            path.write_text(json.dumps({**json.loads(path.read_text()), "block_starts": spent}))
+            edit_json(directory / "trials" / name / "trial.json", block_starts=spent)
         found[seconds] = power(capsys, directory)[1]
         assert found[seconds]["start_s"] == pytest.approx(seconds)
     for way in ("as_it_stands", "best"):
@@ -263,9 +262,8 @@ def test_a_failed_trial_is_no_pause_of_the_next_one_and_has_its_part_in_the_star
     ends = {trial.block: trial for trial in reversed(plan)}, {trial.block: trial for trial in plan}
     for restart_ms, by_block in zip((30_000.0, 20_000.0), ends, strict=True):
         for trial in by_block.values():
-            path = tmp_path / "pilot/trials" / trial.id / "trial.json"
-            started = {"block_starts": [{"restart_ms": restart_ms, "warm_ms": 0.0}]}
-            path.write_text(json.dumps({**json.loads(path.read_text()), **started}))
+            starts = [{"restart_ms": restart_ms, "warm_ms": 0.0}]
+            edit_json(tmp_path / "pilot/trials" / trial.id / "trial.json", block_starts=starts)
     pilot = read_pilot(analyse(open_run(str(tmp_path / "pilot"))))
     assert (len(pilot.cells), pilot.start_s) == (2, pytest.approx(50))
     # Half a second after the trial before, 1.5 s long, of which 8 calls of 10 ms.

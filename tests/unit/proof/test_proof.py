@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from made_up_studies import changed
-from synthetic import add_resources, binding_times, reseal, seal, sort_times
+from synthetic import add_resources, binding_times, edit_json, reseal, seal, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.cells import write_cells
@@ -36,10 +36,6 @@ def findings(run):
 def only(run):
     ((kind, subject, text),) = findings(run)
     return kind, subject, text
-
-
-def edit_json(path, **changes):
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 def trial_json(run, number):

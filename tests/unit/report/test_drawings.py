@@ -1,6 +1,5 @@
 """What stands where in the drawings of the page."""
 
-import json
 import math
 import re
 from dataclasses import replace
@@ -10,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 from made_up_studies import changed
-from synthetic import make_run, sort_times
+from synthetic import edit_json, make_run, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cells.notation import show_level
@@ -169,12 +168,10 @@ def test_without_a_module_each_cell_stands_alone(cells):
 
 def test_the_run_is_drawn_over_the_clock_with_its_blocks_starts_and_disturbances(run_of):
     run = run_of(study=changed(profiles={"demo": {"replicates": 2, "restart": "block"}}))
-    for planned in run.plan:
-        path = run.trials_directory / planned.id / "trial.json"
-        record = json.loads(path.read_text())
-        if planned.position == 5:
-            record["interference"] = {"client": {"load1": [9.0, 9.0], "cores": 2}}
-        path.write_text(json.dumps(record))
+    edit_json(
+        run.trials_directory / run.plan[4].id / "trial.json",
+        interference={"client": {"load1": [9.0, 9.0], "cores": 2}},
+    )
     drawn = Sequenced(analyse(run).cells, "transport", {"soap": "SOAP", "jms": "JMS"})
     assert [strip.name for strip in drawn.strips] == ["JMS", "SOAP"]
     assert sum(strip.dots.count("M") for strip in drawn.strips) == len(run.plan)

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from made_up_studies import changed
-from synthetic import make_run, spread
+from synthetic import edit_json, make_run, spread
 
 from collect.cells.analysis import analyse
 from collect.cli import main
@@ -64,8 +64,7 @@ def add_profiles(run, planned, stacks_of=profile_of):
             (directory / name).write_text(text)
             entry |= {kind: name, f"{kind}_sha256": hashlib.sha256(text.encode()).hexdigest()}
         entries.append(entry)
-    path = directory / "trial.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "profiles": entries}))
+    edit_json(directory / "trial.json", profiles=entries)
 
 
 @pytest.fixture

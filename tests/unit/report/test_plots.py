@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 from made_up_studies import study_of
-from synthetic import make_run
+from synthetic import edit_json, make_run
 
 from collect.cells.analysis import analyse
 from collect.cells.plots import whole_plots
@@ -71,9 +71,8 @@ def test_a_trial_that_ran_under_another_setting_is_named(run, tmp_path):
     assert not [one for one in find_warnings(analyse(run)) if "other node settings" in one.text]
     other = made(tmp_path / "other", 3)
     planned = next(trial for trial in other.plan if trial.factors["link_mbit"] == 10)
-    path = other.trials_directory / planned.id / "trial.json"
-    read = {"settings": {"node on w1": {"link_mbit": 1}}}
-    path.write_text(json.dumps({**json.loads(path.read_text()), **read}))
+    read = {"node on w1": {"link_mbit": 1}}
+    edit_json(other.trials_directory / planned.id / "trial.json", settings=read)
     said = [one for one in find_warnings(analyse(other)) if "other node settings" in one.text]
     (warning,) = said
     assert warning.text == "1 trial ran under other node settings than planned."
@@ -284,13 +283,14 @@ def in_plots(run, change, starts=()):
         plot = planned.block, planned.factors["link_mbit"]
         is_changed = last not in (None, plot)
         now += timedelta(seconds=0.5 + (change if is_changed else 0))
-        path, last = run.trials_directory / planned.id / "trial.json", plot
         ended = now + timedelta(seconds=1.5)
-        record = json.loads(path.read_text())
-        record |= {"started_at": of(now), "ended_at": of(ended)}
-        record["block_starts"] = list(starts) if is_changed else []
-        path.write_text(json.dumps(record))
-        now = ended
+        edit_json(
+            run.trials_directory / planned.id / "trial.json",
+            started_at=of(now),
+            ended_at=of(ended),
+            block_starts=list(starts) if is_changed else [],
+        )
+        now, last = ended, plot
 
 
 def of(time):

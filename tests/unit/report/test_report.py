@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from browser import answer_of_browser
 from made_up_studies import changed
-from synthetic import harness_times, make_run, sort_times
+from synthetic import edit_json, harness_times, make_run, sort_times
 
 from collect.cells.analysis import analyse
 from collect.cli import main
@@ -337,7 +337,7 @@ def test_the_link_rate_is_that_of_the_lab_where_no_sweep_sets_the_links(run_of):
 
     def links(rate):
         lab = {"name": "rack", "kind": "physical", "link_mbit": rate}
-        path.write_text(json.dumps({**json.loads(path.read_text()), "lab": lab}))
+        edit_json(path, lab=lab)
         analysis = analyse(open_run(str(run.directory)))
         return link_of(analysis), [one.text for one in find_warnings(analysis)]
 
@@ -364,8 +364,7 @@ def test_a_number_within_ten_percent_counts_as_stated(run_of, memory_mb, is_met)
 
 def test_conditions_that_no_run_recorded_are_not_counted_as_the_same(run_of):
     run = run_of(until=1)
-    path = run.directory / "run.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"nodes": [], "versions": {}}))
+    edit_json(run.directory / "run.json", nodes=[], versions={})
     page, _ = report(open_run(str(run.directory)))
     assert re.search(r"The run does not record \d of them: .*system", page.text)
     assert "different here: none" not in page.text
@@ -379,9 +378,8 @@ def test_the_client_of_an_imported_run_is_that_of_its_log(run_of):
         return next((one.here, one.is_met) for one in found if one.name == "client")
 
     assert client() == ("the harness of rackbench, a fresh JVM for each trial", False)
-    path = run.directory / "run.json"
-    imported = {"lab": {"name": "imported from JMeter", "kind": "imported"}, "imported": {}}
-    path.write_text(json.dumps(json.loads(path.read_text()) | imported))
+    lab = {"name": "imported from JMeter", "kind": "imported"}
+    edit_json(run.directory / "run.json", lab=lab, imported={})
     assert client() == ("JMeter", True)
 
 
@@ -412,9 +410,8 @@ def test_what_was_left_out_to_fit_is_said_at_the_head(run_of):
 )
 def test_a_machine_that_does_several_nodes_work_is_named_at_the_head(run_of, groups, said):
     run = run_of()
-    record = json.loads((run.directory / "run.json").read_text())
-    record["nodes"] = [{**record["nodes"][0], "name": "box", "groups": groups}]
-    (run.directory / "run.json").write_text(json.dumps(record))
+    box = {**run.provenance.recorded["nodes"][0], "name": "box", "groups": groups}
+    edit_json(run.directory / "run.json", nodes=[box])
     warnings = without_usual(find_warnings(analyse(open_run(str(run.directory)))))
     assert [f"box is {said}" in t.text for t in warnings] == ([True] if said else [])
     assert all("crosses no network" in t.text and t.is_grave for t in warnings)
@@ -573,9 +570,7 @@ def test_a_warmup_that_ended_before_the_calls_were_steady_is_said_at_the_head(ru
     run = run_of(lambda planned, rng: [1.0] * 4, study=changed(profiles={"demo": demo}))
     assert not [w for w in find_warnings(analyse(run)) if "warm-up" in w.text]
     first = run.trials_directory / run.plan[0].id
-    record = json.loads((first / "trial.json").read_text())
-    record["warmup"] = {"calls": 3, "rows": 3, "steady": False}
-    (first / "trial.json").write_text(json.dumps(record))
+    edit_json(first / "trial.json", warmup={"calls": 3, "rows": 3, "steady": False})
     (warning,) = [w for w in find_warnings(analyse(run)) if "warm-up" in w.text]
     assert warning.text.startswith("In 1 cell the warm-up ended at its largest number")
     assert "3, 1 of 2 steady (calls of each thread)" in warning.details[0]
@@ -652,9 +647,7 @@ def test_a_count_of_one_has_its_noun_in_the_singular(run_of):
     profiles = {"demo": {"replicates": 1, "calls": 1, "warmup": 1}}
     factors = {"transport": ["soap"], "servers": [1], "integers": [500]}
     run = run_of(study=changed(factors=factors, profiles=profiles), until=1)
-    path = run.directory / "run.json"
-    record = json.loads(path.read_text())
-    path.write_text(json.dumps(record | {"nodes": record["nodes"][:1]}))
+    edit_json(run.directory / "run.json", nodes=run.provenance.recorded["nodes"][:1])
     page, _ = report(open_run(str(run.directory)))
     labels = [attributes.get("aria-label") or "" for _, attributes in page.attributes]
     plural = r"\b1 (?:measured )?(?:trials|nodes|cells|blocks|claims|calls|attempts)\b"

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from synthetic import seal
+from synthetic import edit_json, seal
 
 from collect.cli import main
 from collect.errors import InputError
@@ -88,7 +88,7 @@ def test_a_node_is_taken_from_the_first_snapshot_that_has_it(run):
 @pytest.mark.parametrize("value", [-1, 2**63, 1.0, True, "1", None])
 def test_a_number_that_counting_relies_on_is_whole_and_of_63_bits(run, value):
     path = run.directories()[0] / "trial.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "attempt": value}))
+    edit_json(path, attempt=value)
     with pytest.raises(TrialError, match="attempt is "):
         read_trial(path.parent)
 
@@ -96,14 +96,14 @@ def test_a_number_that_counting_relies_on_is_whole_and_of_63_bits(run, value):
 @pytest.mark.parametrize("value", [0, 2**63 - 1])
 def test_the_smallest_and_the_largest_number_are_read(run, value):
     path = run.directories()[0] / "trial.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "attempt": value}))
+    edit_json(path, attempt=value)
     assert read_trial(path.parent).attempt == value
 
 
 @pytest.mark.parametrize("started", ["1970-12-31T00:00:00Z", "2262-01-01T00:00:00Z"])
 def test_a_year_whose_nanoseconds_do_not_fit_is_refused(run, started):
     path = run.directories()[0] / "trial.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "started_at": started}))
+    edit_json(path, started_at=started)
     with pytest.raises(TrialError, match="started_at is of the year"):
         read_trial(path.parent)
 
@@ -120,7 +120,7 @@ def test_what_a_service_ran_with_is_read_item_by_item(run):
     path = run.directories()[0] / "trial.json"
     told = {"options": ["-Xmx8m", "-Xms8m"], "maxThreads": "128", "queues": {"Flow": {"Limit": 1}}}
     settings = {"tomcat on worker1": told, "broker on broker1": None}
-    path.write_text(json.dumps({**json.loads(path.read_text()), "settings": settings}))
+    edit_json(path, settings=settings)
     assert read_trial(path.parent).ran_with == {
         "tomcat on worker1": {
             "options": "-Xmx8m -Xms8m",

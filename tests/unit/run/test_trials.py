@@ -1,11 +1,10 @@
 import gzip
-import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthetic import TWELVE_CELLS, seal
+from synthetic import TWELVE_CELLS, edit_json, seal
 
 from collect.run.plan import make_plan
 from collect.run.recorded import WarmedUp
@@ -30,8 +29,7 @@ def sealed(tmp_path):
 
 
 def edit(directory, **changes):
-    path = directory / "trial.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    edit_json(directory / "trial.json", **changes)
 
 
 def refusal(directory, planned=PLANNED):
