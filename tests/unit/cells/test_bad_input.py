@@ -146,7 +146,7 @@ def test_a_seal_that_cannot_be_refuses_its_trial_alone(small, changes, part):
         {"reason": "\0<b>"},
     ],
 )
-def test_what_no_number_rests_on_stops_nothing(small, changes, tmp_path, capsys):
+def test_what_no_number_rests_on_stops_nothing(small, changes, tmp_path):
     edit_json(small.directories()[0] / "trial.json", **changes)
     for form in ("jtl", "hdr"):
         output = str(tmp_path / f"x.{form}")

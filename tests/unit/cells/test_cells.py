@@ -85,7 +85,7 @@ def test_p50_takes_six_calls(run_of, calls, is_shown):
     assert bool(row["p50_ms"]) == is_shown
 
 
-def test_a_failed_call_is_in_no_average(run_of, tmp_path):
+def test_a_failed_call_is_in_no_average(run_of):
     run = run_of(until=0)
     planned = run.plan[0]
     times = [10.0] * planned.calls

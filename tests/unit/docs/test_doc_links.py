@@ -138,7 +138,7 @@ def test_the_install_says_where_the_run_of_a_project_directory_is():
     assert "With `-i ~/mylab/inventory` the run is in `~/mylab/results/first`." in page
 
 
-def test_secrets_are_copied_into_a_directory_that_exists(tmp_path):
+def test_secrets_are_copied_into_a_directory_that_exists():
     page = (ROOT / "docs/guides/nodes.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^    mkdir -p (\S+)\n    scp -rp \S+/secrets (\S+)/$", page, re.M)
     assert block[0] == block[1]

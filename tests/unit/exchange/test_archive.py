@@ -409,7 +409,7 @@ def test_bad_usage_is_one_message_and_leaves_nothing(arguments, night, signed, t
     assert [path.name for path in tmp_path.iterdir()] == ["scratch"]
 
 
-def test_what_is_unpacked_is_removed_when_the_command_is_told_to_end(signed, scratch):
+def test_what_is_unpacked_is_removed_when_the_command_is_told_to_end(signed):
     program = (
         "import os, signal, sys, tempfile\n"
         "from pathlib import Path\n"

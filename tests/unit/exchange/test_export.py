@@ -34,7 +34,7 @@ ODD = [
 
 
 @pytest.fixture
-def exported(run_of, tmp_path, capsys):
+def exported(tmp_path, capsys):
     """Return a function that exports a run in a format and returns the file."""
 
     def export(run, form, code=0, options=()):
@@ -107,7 +107,7 @@ def test_a_folder_that_is_named_as_a_column_changes_nothing(run_of, exported, tm
     assert exported(open_run(str(there)), "jtl", options=["--force"]).read_bytes() == before
 
 
-def test_all_studies_export_one_schema(run_of, exported, tmp_path):
+def test_all_studies_export_one_schema(run_of, exported):
     schemas = []
     for study in ("sort", "overhead"):
         run = run_of(

@@ -322,7 +322,7 @@ def test_a_row_that_sums_samples_is_refused(capsys):
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
 
 
-def test_engines_are_told_apart_by_hostname(capsys):
+def test_engines_are_told_apart_by_hostname():
     rows = [
         {"threadName": "Thread Group 1-1", "Hostname": f"gen-{'ab'[k % 2]}", "grpThreads": 1}
         for k in range(12)
@@ -433,7 +433,7 @@ def test_labels_that_name_levels_are_plain_on_demand():
     assert open_run("jm").factors == {"label": ("size=1", "size=true")}
 
 
-def test_a_level_of_more_digits_than_a_number_has_is_a_text(capsys):
+def test_a_level_of_more_digits_than_a_number_has_is_a_text():
     digits = "9" * 400
     write("a.jtl", [sample(label=f"id={digits}")])
     assert main(["import", "jtl", "a.jtl", "--run", "jm", "--factor", f"size=-{digits}"]) == 0

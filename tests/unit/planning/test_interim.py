@@ -113,7 +113,7 @@ def test_a_sweep_that_was_killed_at_a_look_takes_the_same_decision_later(tmp_pat
     assert "missing" in capsys.readouterr().out
 
 
-def test_a_run_that_is_never_narrow_ends_at_its_last_look(tmp_path, capsys):
+def test_a_run_that_is_never_narrow_ends_at_its_last_look(tmp_path):
     run = run_of(tmp_path / "night", wide)
     assert [open_trials(run, look) for look in STOP["looks"]] == [[], [], []]
     assert [(one.blocks, one.stops) for one in due_analyses(run)] == [

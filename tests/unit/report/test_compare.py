@@ -44,7 +44,7 @@ def is_soap(factors):
 
 
 @pytest.fixture
-def compared(run_of, capsys):
+def compared(capsys):
     """Return a function that compares runs and returns the exit code and the JSON."""
 
     def compare(*runs, options=()):

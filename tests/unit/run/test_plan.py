@@ -193,7 +193,7 @@ def test_a_plan_that_leaves_nothing_out_is_the_plan_without_fit(tmp_path, capsys
     assert after == whole
 
 
-def test_of_several_studies_all_are_planned_or_none(tmp_path, capsys):
+def test_of_several_studies_all_are_planned_or_none(tmp_path):
     paths = [tmp_path / name / "plan.jsonl" for name in ("one", "two")]
     asked = ["--profile", "demo", "--workers", "5", *(f"-o{path}" for path in paths)]
     assert main(["plan", "sort", "nosuch", *asked]) == 2
