@@ -16,8 +16,7 @@ from typing import Any
 
 from aims import Aim
 from bench_lab import ROOT, BenchLab, said
-from row import CONFIDENCE, Ratio, Row, seconds
-from scipy import stats
+from row import Ratio, Row, interval, seconds
 
 ROUNDS = 3
 BY_HAND = 3
@@ -71,7 +70,7 @@ def rows(lab: BenchLab) -> list[Row]:
 def row(kind: Kind, rounds: Sequence[tuple[float, float]]) -> Row:
     """Return the row of one kind; `rounds` have the seconds of a change, and by hand."""
     gaps, by_hand = zip(*rounds, strict=True)
-    beyond = interval([gap - itself for gap, itself in rounds])
+    beyond = Ratio(*interval([gap - itself for gap, itself in rounds]))
     low, high = (seconds(max(0.0, one)) for one in (beyond.low, beyond.high))
     return Row(
         f"{kind.what} ({low} to {high} beyond it)",
@@ -81,15 +80,6 @@ def row(kind: Kind, rounds: Sequence[tuple[float, float]]) -> Row:
         BEYOND.of(beyond),
         paired=Ratio.of_pairs(gaps, by_hand),
     )
-
-
-def interval(values: Sequence[float]) -> Ratio:
-    """Return the mean of values and its 95 % interval, by Student's t."""
-    mean, half = statistics.fmean(values), 0.0
-    if len(values) > 1:
-        half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * statistics.stdev(values)
-        half /= math.sqrt(len(values))
-    return Ratio(mean, mean - half, mean + half)
 
 
 def changes(records: Iterable[Mapping[str, Any]]) -> list[float]:

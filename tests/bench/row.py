@@ -32,6 +32,18 @@ def share(value: float) -> str:
     return f"{value:.2f}"
 
 
+def interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the mean of values and the ends of its 95 % interval, by Student's t.
+
+    A single value is its own interval.
+    """
+    mean, half = statistics.fmean(values), 0.0
+    if len(values) > 1:
+        half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * statistics.stdev(values)
+        half /= math.sqrt(len(values))
+    return mean, mean - half, mean + half
+
+
 @dataclass(frozen=True)
 class Ratio:
     """The geometric mean of ratios, and its 95 % interval."""
@@ -47,11 +59,7 @@ class Ratio:
         A single pair has a ratio without an interval.
         """
         logs = [math.log(one / other) for one, other in zip(ours, theirs, strict=True)]
-        mean, half = statistics.fmean(logs), 0.0
-        if len(logs) > 1:
-            half = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * statistics.stdev(logs)
-            half /= math.sqrt(len(logs))
-        return cls(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+        return cls(*map(math.exp, interval(logs)))
 
     def show(self, digits: int) -> str:
         """Return the text for a cell of a table."""
