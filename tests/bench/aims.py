@@ -91,7 +91,7 @@ def own_load(calls: Iterable[tuple[int, int, int, bool]]) -> Load:
     """Return our load from thread, start, duration (ns) and whether a call is measured.
 
     Only the time counts in which all threads made their measured calls. For the median, times are
-        rounded as the other tools round; for the mean they are not.
+    rounded as the other tools round; for the mean they are not.
     """
     every = list(calls)
     first: dict[int, int] = {}
@@ -139,7 +139,10 @@ def compared(runs: Runs, mbit: int, threads: int) -> Iterator[Row]:
         mine = runs[OURS, kind, threads]
         theirs = {r: runs[r, "jms" if kind == LAZY else kind, threads] for r in rivals}
         alike = [rival for rival in rivals if rival != SHARED]
-        aimed = {OUR_CALL, max(alike, key=lambda rival: _middle(theirs[rival], "calls_per_s"))}
+        aimed = {
+            OUR_CALL,
+            max(alike, key=lambda r: statistics.median(_all(theirs[r], "calls_per_s"))),
+        }
         for rival, loads in theirs.items():
             aim = AS_FAST if rival in aimed else None
             yield _row(f"{what}: rate", "calls_per_s", mine, (rival, loads), aim, show=rate)
@@ -159,11 +162,9 @@ def compared(runs: Runs, mbit: int, threads: int) -> Iterator[Row]:
         ("text", "HTTP with a ready text", JMETER),
     ):
         for name, words in (("p50", "p50"), ("mean", "mean"), ("pace", "threads / rate")):
-            mine, theirs_ = (_quotients(runs, (t, kind), threads, name) for t in (OURS, tool))
-            ratio = Ratio.of_pairs(mine, theirs_)
+            ours, others = (_quotients(runs, (t, kind), threads, name) for t in (OURS, tool))
             what = f"time over JMS / time over {protocol}, {at}: {words}"
-            middle, yardstick = statistics.median(mine), statistics.median(theirs_)
-            yield Row(what, middle, tool, yardstick, ALIKE.of(ratio), share, ratio)
+            yield Row.of_rounds(what, ours, tool, others, ALIKE, show=share)
 
 
 def _row(
@@ -177,14 +178,11 @@ def _row(
 ) -> Row:
     """Return the row of the medians over the rounds, with the ratio inside the rounds."""
     rival, theirs = other
-    ratio = Ratio.of_pairs(*([getattr(one, name) for one in loads] for loads in (mine, theirs)))
-    target = aim.of(ratio) if aim else ""
-    return Row(what, _middle(mine, name), rival, _middle(theirs, name), target, show, ratio)
+    return Row.of_rounds(what, _all(mine, name), rival, _all(theirs, name), aim or "", show=show)
 
 
-def _middle(loads: Sequence[Load], name: str) -> float:
-    values: list[float] = [getattr(load, name) for load in loads]
-    return statistics.median(values)
+def _all(loads: Sequence[Load], name: str) -> list[float]:
+    return [getattr(load, name) for load in loads]
 
 
 def _inside(loads: Sequence[Load], threads: int) -> float:

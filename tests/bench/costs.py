@@ -8,17 +8,14 @@ their share of a core.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import statistics
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from bench_lab import BenchLab, said
 from by_hand import CLIENT, HandRun, study
-from row import Ratio, Row
+from pairs import Times
+from row import Row
 
 PAIRS = 12
 WORKER = "worker1"
@@ -30,6 +27,7 @@ LONG_CALLS = 1_000_000
 SETTLED_S = 1
 """Pause for the start of the health service, which would count as its sampling."""
 CALM = "lab-without-health.json"
+INSIDE = "1 inside"
 
 
 def rows(lab: BenchLab) -> list[Row]:
@@ -62,7 +60,7 @@ def sampling(lab: BenchLab) -> list[Row]:
     set_health(lab, "restart")
     what = "`http`, 1 thread: p50 with readings"
     return [
-        paired(what, with_it, "without", without),
+        Row.of_rounds(what, with_it, "without", without, INSIDE),
         of_a_core("trials of seconds", statistics.fmean(shares), ""),
         of_a_core("a trial of half a minute", health_share(lab, long, *long.ids), "< 0.005"),
     ]
@@ -117,27 +115,15 @@ def marks(lab: BenchLab) -> Row:
     run.run(run.ids)
     found: dict[bool, list[float]] = {True: [], False: []}
     for trial in run.trials(run.ids):  # the plan keeps both trials of a block together
-        found[bool(trial.record["factors"]["parts"])].append(p50(trial.record, trial.calls))
-    return paired("SOAP job, 1 thread: p50 with marks", found[True], "without", found[False])
-
-
-def paired(what: str, ours: Sequence[float], other: str, theirs: Sequence[float]) -> Row:
-    """Return the row of the ratios inside pairs."""
-    middle, others = statistics.median(ours), statistics.median(theirs)
-    return Row(what, middle, other, others, "1 inside", paired=Ratio.of_pairs(ours, theirs))
+        found[bool(trial.record["factors"]["parts"])].append(Times.of(trial).p50)
+    what = "SOAP job, 1 thread: p50 with marks"
+    return Row.of_rounds(what, found[True], "without", found[False], INSIDE)
 
 
 def median_call(run: HandRun, trial: str) -> float:
+    """Return the seconds of the median measured call of a trial that was run."""
     (sealed,) = run.trials([trial])
-    return p50(sealed.record, sealed.calls)
-
-
-def p50(record: Mapping[str, Any], calls: bytes) -> float:
-    """Return the seconds of the median measured call; a trial that is not ok ends the bench."""
-    if record["outcome"] != "ok":
-        raise SystemExit(f"{record['id']} {record['outcome']}: {json.dumps(record['reason'])}")
-    rows = csv.DictReader(io.StringIO(calls.decode()))
-    return statistics.median(int(c["elapsed_ns"]) for c in rows if c["phase"] == "measure") / 1e9
+    return Times.of(sealed).p50
 
 
 def health_cpu(lab: BenchLab) -> float:

@@ -72,14 +72,8 @@ def row(kind: Kind, rounds: Sequence[tuple[float, float]]) -> Row:
     gaps, by_hand = zip(*rounds, strict=True)
     beyond = Ratio(*interval([gap - itself for gap, itself in rounds]))
     low, high = (seconds(max(0.0, one)) for one in (beyond.low, beyond.high))
-    return Row(
-        f"{kind.what} ({low} to {high} beyond it)",
-        statistics.median(gaps),
-        kind.by_hand,
-        statistics.median(by_hand),
-        BEYOND.of(beyond),
-        paired=Ratio.of_pairs(gaps, by_hand),
-    )
+    what = f"{kind.what} ({low} to {high} beyond it)"
+    return Row.of_rounds(what, gaps, kind.by_hand, by_hand, BEYOND.of(beyond))
 
 
 def changes(records: Iterable[Mapping[str, Any]]) -> list[float]:

@@ -19,7 +19,7 @@ from pathlib import Path
 import reference_tools
 from bench_lab import BenchLab, said
 from by_hand import CLIENT, HandRun, Trial, study
-from row import Ratio, Row, rate, seconds
+from row import Row, rate, seconds
 
 THREADS = 8
 ROUNDS = 5
@@ -109,9 +109,7 @@ def compared(
         (1, "p99", "p99 of the response time", seconds),
     ):
         one, other = ([getattr(times[kind], name) for times in tool] for tool in (ours, theirs))
-        pair = Ratio.of_pairs(one, other)
-        medians = statistics.median(one), statistics.median(other)
-        found.append(Row(f"{what}: {label}", medians[0], "vegeta", medians[1], "", show, pair))
+        found.append(Row.of_rounds(f"{what}: {label}", one, "vegeta", other, show=show))
     return found
 
 

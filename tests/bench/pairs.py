@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from aims import Aim
-from row import Ratio, Row
+from row import Row
 
 ROUNDS = 20
 DIGITS = 3
@@ -77,24 +77,9 @@ def alternate(variants: Variants, rounds: int = ROUNDS) -> Rounds:
 
 def compared(what: str, rounds: Rounds, one: str, other: str, aim: Aim | None = None) -> list[Row]:
     """Return the rows of two variants, `one` by `other`: medians of calls, and means."""
-    return [
-        _row(f"{what}: p50, {one}", [t.p50 for t in rounds[one]], other,
-             [t.p50 for t in rounds[other]], aim),
-        _row(f"{what}: mean, {one}", [t.mean for t in rounds[one]], other,
-             [t.mean for t in rounds[other]], aim),
-    ]  # fmt: skip
-
-
-def _row(
-    what: str, ours: Sequence[float], other: str, theirs: Sequence[float], aim: Aim | None
-) -> Row:
-    ratio = Ratio.of_pairs(ours, theirs)
-    return Row(
-        what,
-        statistics.median(ours),
-        other,
-        statistics.median(theirs),
-        aim.of(ratio) if aim else "",
-        paired=ratio,
-        digits=DIGITS,
-    )
+    rows = []
+    for name in ("p50", "mean"):
+        ours, theirs = ([getattr(t, name) for t in rounds[variant]] for variant in (one, other))
+        label = f"{what}: {name}, {one}"
+        rows.append(Row.of_rounds(label, ours, other, theirs, aim or "", digits=DIGITS))
+    return rows

@@ -6,8 +6,12 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from scipy import stats
+
+if TYPE_CHECKING:
+    from aims import Aim
 
 CONFIDENCE = 0.95
 
@@ -82,6 +86,22 @@ class Row:
     show: Callable[[float], str] = seconds
     paired: Ratio | None = None
     digits: int = 2
+
+    @classmethod
+    def of_rounds(
+        cls,
+        what: str,
+        ours: Sequence[float],
+        yardstick: str,
+        theirs: Sequence[float],
+        target: str | Aim = "",
+        **shown: Any,
+    ) -> Row:
+        """Return the medians of values measured together in rounds, with the ratio inside these."""
+        ratio = Ratio.of_pairs(ours, theirs)
+        medians = statistics.median(ours), statistics.median(theirs)
+        judged = target if isinstance(target, str) else target.of(ratio)
+        return cls(what, medians[0], yardstick, medians[1], judged, paired=ratio, **shown)
 
     def cells(self) -> tuple[str, str, str, str, str, str]:
         """Return the cells of the row as they are shown."""
