@@ -1,5 +1,6 @@
 """The shell commands that read and change the directory of a run on its client node."""
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ _AWAIT_END = (
     f"[ $? = 124 ] || sleep {_WAIT_S}; fi; "
 )
 """Waits on the node, as the nodes are set for the next group when the runner of one has ended."""
+_LINE_EACH = r"LC_ALL=C tr '\0\001-\037\177-\377' '\n?'"
+"""Ends each name, which ends with a NUL, as a line, and keeps no character that would end one."""
 _RUNNING = {"active", "activating", "deactivating", "reloading"}
 
 
@@ -36,7 +39,7 @@ class ClientCommands:
             + self._inside(
                 f'printf "%s\\n" "$(df --output=avail -B1M {source} | tail -n 1)" '
                 f'"$(cat {source}/state.json)"; '
-                f"cd {source}/trials && find . -mindepth 1 -printf '%s %P\\n'"
+                rf"cd {source}/trials && find . -mindepth 1 -printf '%s %P\0' | {_LINE_EACH}"
             )
         )
 
@@ -88,7 +91,8 @@ class Answer:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read the answer; raises ValueError where it is none."""
-        active, room, state, *files = [*text.splitlines(), "", "", ""]
+        # Not splitlines(), which also splits at characters that a reason in JSON may contain.
+        active, room, state, *files = [*re.split(r"\r?\n", text), "", "", ""]
         return cls(active in _RUNNING, int(room), state, tuple(files))
 
     def sizes(self) -> dict[str, int]:

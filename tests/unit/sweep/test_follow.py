@@ -264,6 +264,24 @@ def test_an_answer_that_is_none_is_asked_for_again(follower_of, client, torn):
     assert "does not answer" in follower.said[-1]
 
 
+def test_a_file_with_any_name_is_pulled(follower_of, client, here):
+    name = sorted(client.trials)[0]
+    odd = [b"a\n7 b", b"\xff", "\u2028".encode(), b" c"]
+    for one in odd:
+        (client.directory / "trials" / name / os.fsdecode(one)).write_text("x")
+    client.end()
+    follow(follower_of())
+    assert client.trials == set()
+    assert set(odd) < {os.fsencode(path.name) for path in (here / "trials" / name).iterdir()}
+
+
+def test_a_reason_with_a_separator_of_lines_is_read(follower_of, client):
+    client.put(**{"state.json": '{"state": "paused", "reason": "one\u2028two\x85three"}'})
+    follower = follower_of()
+    follower.step()
+    assert follower.state.reason == "one\u2028two\x85three"
+
+
 def test_a_node_that_stays_silent_is_given_up(follower_of, client):
     client.silent = True
     with pytest.raises(SweepStoppedError, match="gave up after 60 s: run the same command again"):
