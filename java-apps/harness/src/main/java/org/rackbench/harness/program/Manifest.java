@@ -83,10 +83,13 @@ public record Manifest(Path directory, List<String> command, Form form) {
             words(file, keys.get("command")),
             form(file, keys.get("reads")));
     manifest.checkProgram(file);
-    for (int i = 1; i < manifest.command.size(); i++) {
-      manifest.checkArgument(file, i);
-    }
+    manifest.checkArguments(file);
     return manifest;
+  }
+
+  /** Checks the words of a trial as those of the manifest, because their values may be paths. */
+  void check(List<String> words) throws IOException {
+    new Manifest(directory, words, form).checkArguments(directory.resolve(FILE));
   }
 
   private static List<String> words(Path file, Object command) {
@@ -163,6 +166,12 @@ public record Manifest(Path directory, List<String> command, Form form) {
   }
 
   /** Checks that no argument and no part of one leads out of the directory. */
+  private void checkArguments(Path file) throws IOException {
+    for (int i = 1; i < command.size(); i++) {
+      checkArgument(file, i);
+    }
+  }
+
   private void checkArgument(Path file, int place) throws IOException {
     path(file, place); // refuses a word that can be no path
     String word = URL.matcher(command.get(place)).replaceFirst("");

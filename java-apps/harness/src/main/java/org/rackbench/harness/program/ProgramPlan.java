@@ -1,10 +1,12 @@
 package org.rackbench.harness.program;
 
+import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.rackbench.harness.trial.BadInput;
@@ -27,6 +29,9 @@ public final class ProgramPlan {
 
   /** Objects in which a name without a dot is looked up first. */
   private static final List<String> FIRST = List.of("factors", "constants");
+
+  /** Beginnings of names whose values are those of the lab, such as files with passwords. */
+  private static final List<String> OF_LAB = List.of("endpoints.", "workers.");
 
   private final PlannedTrial trial;
   private final Map<String, Object> plan;
@@ -82,16 +87,33 @@ public final class ProgramPlan {
   }
 
   /**
+   * Checks that the plan has each value that a command names, and that no value of the study leads
+   * out of the client's directory.
+   */
+  public void check(Manifest manifest) throws IOException {
+    fill(manifest);
+    List<String> words = new ArrayList<>();
+    for (String word : manifest.command()) {
+      words.add(filled(word, name -> isOfLab(name) ? "{" + name + "}" : value(manifest, name)));
+    }
+    manifest.check(words);
+  }
+
+  private static boolean isOfLab(String name) {
+    return OF_LAB.stream().anyMatch(name::startsWith);
+  }
+
+  /**
    * Returns the words of a command with the values that they name. If no word names one, the path
    * of the plan becomes the last argument. Throws {@link BadInput} for a name that the plan does
    * not have.
    */
-  public List<String> fill(Manifest manifest) {
+  List<String> fill(Manifest manifest) {
     List<String> words = new ArrayList<>();
     boolean hasNone = true;
     for (String word : manifest.command()) {
       hasNone &= !VALUE.matcher(word).find();
-      words.add(fill(manifest, word));
+      words.add(filled(word, name -> value(manifest, name)));
     }
     if (hasNone) {
       words.add(file.toString());
@@ -99,12 +121,12 @@ public final class ProgramPlan {
     return words;
   }
 
-  private String fill(Manifest manifest, String word) {
+  private static String filled(String word, UnaryOperator<String> valueOf) {
     Matcher names = VALUE.matcher(word);
     StringBuilder filled = new StringBuilder();
     while (names.find()) {
       String text =
-          names.group(1) != null ? "{" + names.group(1) + "}" : value(manifest, names.group(2));
+          names.group(1) != null ? "{" + names.group(1) + "}" : valueOf.apply(names.group(2));
       names.appendReplacement(filled, Matcher.quoteReplacement(text));
     }
     return names.appendTail(filled).toString();

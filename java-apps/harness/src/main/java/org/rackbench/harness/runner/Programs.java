@@ -32,7 +32,7 @@ final class Programs {
       manifests.put(trial.client(), Manifest.read(client));
     }
     Manifest manifest = manifests.get(trial.client());
-    new ProgramPlan(trial, lab, options.run()).fill(manifest);
+    new ProgramPlan(trial, lab, options.run()).check(manifest);
     String refusal = manifest.form().refusal(trial.arrival());
     if (!refusal.isEmpty()) {
       throw new BadInput(

@@ -403,6 +403,33 @@ class RunnerProgramTest {
     assertFalse(Files.exists(bench.sealed("t1")));
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "{path}, ../../lab.json, ../../lab.json",
+    "{constants.path}, /etc/passwd, /etc/passwd",
+    "-f{path}, link, -flink",
+    "sub/{path}, ../../x, sub/../../x",
+    "'{path},{endpoints.broker1.file}', ../x, '../x,{endpoints.broker1.file}'",
+  })
+  void aValueThatLeadsOutOfTheDirectoryIsRefusedBeforeTheFirstTrial(
+      String word, String path, String refused) throws Exception {
+    Files.writeString(
+        root.resolve("lab.json"),
+        """
+        {"schema": 1, "broker": {"name": "broker1", "address": "192.0.2.9", "file": "/etc/passwd"},
+         "workers": []}""");
+    program("{command: [sh, run.sh, '%s'], reads: csv}".formatted(word), CALLS);
+    Files.createSymbolicLink(client().resolve("link"), root.resolve("lab.json"));
+    plan("t1", Map.of("constants", Map.of("path", "/byte")));
+    Bench.Ended check = bench.check(Map.of());
+    assertEquals(0, check.status(), check.output());
+    plan("t2", Map.of("constants", Map.of("path", path)));
+    check = bench.check(Map.of());
+    assertEquals(2, check.status(), check.output());
+    String said = "command[2] is '%s', a path out of the client's directory".formatted(refused);
+    assertTrue(check.output().contains(said), check.output());
+  }
+
   @Test
   void wordsThatHoldNoPathOutAreAccepted() throws Exception {
     List<String> words =
