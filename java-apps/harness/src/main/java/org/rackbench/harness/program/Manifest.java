@@ -1,14 +1,18 @@
 package org.rackbench.harness.program;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.rackbench.harness.trial.BadInput;
@@ -38,6 +42,13 @@ public record Manifest(Path directory, List<String> command, Form form) {
 
   /** An option before its value in the same word, as in {@code -fA}. */
   private static final Pattern OPTION = Pattern.compile("^-[A-Za-z0-9]");
+
+  /** The system reads no more of a script to find its interpreter. */
+  private static final int MOST_FIRST_LINE = 256;
+
+  private static final Pattern PLAIN_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9.+-]*");
+
+  private static final Pattern LINE_END = Pattern.compile("[\n\0]");
 
   /** What looks like a path in a URL is one of a server. */
   private static final Pattern URL = Pattern.compile("https?://.*");
@@ -136,21 +147,18 @@ public record Manifest(Path directory, List<String> command, Form form) {
             "%s: command[0] is '%s', which is not an executable file".formatted(file, program));
       }
       checkLink(file, 0, there);
+      checkInterpreter(file, directory.resolve(there).normalize());
       return;
     }
-    Path barred = null;
-    for (String place : System.getenv().getOrDefault("PATH", "").split(":")) {
-      Path found = Path.of(place, program);
-      if (!place.isEmpty() && isProgram(found)) {
-        return;
-      } else if (!place.isEmpty() && barred == null && Files.isRegularFile(found)) {
-        barred = found.toRealPath();
-      }
-    }
-    if (barred != null) {
+    List<Path> found = onPath(program);
+    Optional<Path> first = found.stream().filter(Files::isExecutable).findFirst();
+    if (first.isPresent()) {
+      checkInterpreter(file, first.get());
+      return;
+    } else if (!found.isEmpty()) {
       throw new BadInput(
           "%s: command[0] is '%s', but the runner may not execute %s; install the program itself"
-                  .formatted(file, program, barred)
+                  .formatted(file, program, found.get(0).toRealPath())
               + " below /usr/bin or /usr/local, or next to the manifest and write ./%s"
                   .formatted(program));
     }
@@ -161,8 +169,48 @@ public record Manifest(Path directory, List<String> command, Form form) {
                 .formatted(program));
   }
 
+  /** Returns the files of this name in the directories of the node's path. */
+  private static List<Path> onPath(String name) {
+    return Arrays.stream(System.getenv().getOrDefault("PATH", "").split(":"))
+        .filter(place -> !place.isEmpty())
+        .map(place -> Path.of(place, name))
+        .filter(Files::isRegularFile)
+        .toList();
+  }
+
   private static boolean isProgram(Path file) {
     return Files.isRegularFile(file) && Files.isExecutable(file);
+  }
+
+  /** Checks that this node can run the interpreter that the first line of a script names. */
+  private void checkInterpreter(Path file, Path program) throws IOException {
+    String line;
+    try (InputStream in = Files.newInputStream(program)) {
+      String begin = new String(in.readNBytes(MOST_FIRST_LINE), StandardCharsets.ISO_8859_1);
+      line = LINE_END.split(begin, 2)[0];
+    }
+    String[] named = line.substring(Math.min(2, line.length())).strip().split("[ \t]+");
+    if (!line.startsWith("#!") || named[0].isEmpty()) {
+      return;
+    } else if (line.endsWith("\r")) {
+      throw new BadInput(
+          "%s: the first line of %s ends with a carriage return, which the system takes for a part"
+                  .formatted(file, program)
+              + " of it; end its lines with line feeds alone");
+    } else if (!isProgram(directory.resolve(named[0])) || lacksItsProgram(named)) {
+      throw new BadInput(
+          "%s: the first line of %s is %s, which the runner cannot execute; install that program"
+                  .formatted(file, program, line)
+              + " below /usr/bin or /usr/local, for example by bench_client_packages");
+    }
+  }
+
+  /** Returns whether the words of a first line have {@code env} find a program that is missing. */
+  private static boolean lacksItsProgram(String... named) {
+    return named.length == 2
+        && named[0].endsWith("/env")
+        && PLAIN_NAME.matcher(named[1]).matches()
+        && onPath(named[1]).stream().noneMatch(Files::isExecutable);
   }
 
   /** Checks that no argument and no part of one leads out of the directory. */

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rackbench.harness.trial.Json;
 
 /** The outcomes of trials whose client is a program, by real runner processes and shell scripts. */
@@ -428,6 +429,49 @@ class RunnerProgramTest {
     assertEquals(2, check.status(), check.output());
     String said = "command[2] is '%s', a path out of the client's directory".formatted(refused);
     assertTrue(check.output().contains(said), check.output());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'#!/bin/sh\r\n', run.sh ends with a carriage return",
+    "'#!/usr/bin/env python3\r\n', run.sh ends with a carriage return",
+    "'#! /opt/no/such -x\n', 'run.sh is #! /opt/no/such -x, which the runner cannot execute'",
+    "'#!/etc\n', 'run.sh is #!/etc, which'",
+    "'#!/usr/bin/env no-such-program\n', 'run.sh is #!/usr/bin/env no-such-program, which'",
+  })
+  void aScriptWhoseInterpreterCannotRunIsRefusedBeforeTheFirstTrial(String line, String message)
+      throws Exception {
+    for (String script : List.of("./run.sh", "run.sh")) {
+      program("{command: [%s], reads: csv}".formatted(script), line);
+      assertTrue(client().resolve("run.sh").toFile().setExecutable(true));
+      Files.deleteIfExists(bench.run.resolve("plan.jsonl"));
+      plan("t1");
+      Bench.Ended check = bench.check(Map.of("PATH", client().toString()));
+      assertEquals(2, check.status(), check.output());
+      assertTrue(check.output().contains(message), check.output());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "#! /bin/sh -e\n",
+        "#!/usr/bin/env sh\n",
+        "#!/usr/bin/env -S sh\n",
+        "#!interpreter\n",
+        "#!/bin/sh",
+        "#!\n",
+        "\0\0",
+        ""
+      })
+  void aProgramWithAnotherBeginningIsAccepted(String line) throws Exception {
+    program("{command: [./run.sh], reads: csv}", line);
+    assertTrue(client().resolve("run.sh").toFile().setExecutable(true));
+    Path interpreter = Files.createFile(client().resolve("interpreter"));
+    assertTrue(interpreter.toFile().setExecutable(true));
+    plan("t1");
+    Bench.Ended check = bench.check(Map.of());
+    assertEquals(0, check.status(), check.output());
   }
 
   @Test
