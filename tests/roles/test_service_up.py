@@ -176,13 +176,14 @@ esac
 """
 
 
-def played_again(tmp_path, programs, **more):
+def played_again(tmp_path, programs):
     own = {
         "service_up_units": ["a.service", "b.service"],
+        "service_up_files": ["[Unit]\nDescription=a\n", "# $HOME %p `id` ä\n\n[Service]\n"],
         "service_up_probe": f"test -e {tmp_path}/ready",
         "service_up_timeout_s": 1,
     }
-    return played_tasks(tmp_path, programs, "service_up", "again", **own, **more)
+    return played_tasks(tmp_path, programs, "service_up", "again", **own)
 
 
 def played_tasks(tmp_path, programs, role, tasks, **given):
@@ -199,24 +200,27 @@ def played_tasks(tmp_path, programs, role, tasks, **given):
     return done, said, [call for call in calls if call.split()[0] in ("daemon-reload", "restart")]
 
 
-def test_services_are_restarted_at_once_and_waited_for_by_one_task(tmp_path, programs):
+def test_files_are_written_and_services_restarted_at_once_by_one_task(tmp_path, programs):
     (tmp_path / "ready").touch()
     done, said, calls = played_again(tmp_path, programs)
     assert done.returncode == 0, said
     assert calls == ["daemon-reload", "restart a.service b.service"]
     assert done.stdout.count("TASK [") == 2, said  # the first one includes the role
-
-
-def test_the_files_of_units_are_written_before_the_restart(tmp_path, programs):
-    (tmp_path / "ready").touch()
-    files = ["[Unit]\nDescription=a\n", "# $HOME %p `id` ä\n\n[Service]\n"]
-    done, said, calls = played_again(tmp_path, programs, service_up_files=files)
-    assert done.returncode == 0, said
-    assert calls == ["daemon-reload", "restart a.service b.service"]
-    assert (tmp_path / "restarted").read_text() == "".join(files)
+    files = "[Unit]\nDescription=a\n# $HOME %p `id` ä\n\n[Service]\n"
+    assert (tmp_path / "restarted").read_text() == files
     units = [tmp_path / "a.service", tmp_path / "b.service"]
     assert [unit.stat().st_mode & 0o777 for unit in units] == [0o644] * 2
     assert not [*tmp_path.glob(".*.service")]
+
+
+def test_no_service_is_restarted_with_the_files_that_it_has(tmp_path, programs):
+    """Its group of trials would run with the options of the group before."""
+    (programs / "calls").touch()
+    of_play = {"service_up_units": ["a.service"], "service_up_probe": "", "service_up_timeout_s": 1}
+    done, said, calls = played_tasks(tmp_path, programs, "service_up", "again", **of_play)
+    assert done.returncode == 2, said
+    assert "service_up_files" in said
+    assert calls == []
 
 
 def test_a_group_of_trials_starts_tomcat_with_its_own_threads_by_one_task(tmp_path, programs):
