@@ -25,9 +25,10 @@ final class Wrk implements Form.Reader {
       Pattern.compile("(?m)^ +(50|99)(?:\\.000)?% +" + TIME + "$");
 
   private static final Pattern REQUESTS =
-      Pattern.compile("(?m)^ +([0-9]+) requests in " + TIME + ",");
+      Pattern.compile("(?m)^ +([0-9]{1,18}) requests in " + TIME + ",");
 
-  private static final Pattern RATE = Pattern.compile("(?m)^Requests/sec: +([0-9.]+)$");
+  private static final Pattern RATE =
+      Pattern.compile("(?m)^Requests/sec: +([0-9]+(?:\\.[0-9]+)?)$");
 
   private static final Pattern BAD =
       Pattern.compile("(?m)^ +(Socket errors: .*[1-9].*|Non-2xx or 3xx responses: [0-9]+)$");

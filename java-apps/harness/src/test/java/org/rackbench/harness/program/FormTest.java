@@ -327,6 +327,10 @@ class FormTest {
     String none = "  Socket errors: connect 0, read 0, write 0, timeout 0\nRequests/sec:";
     read(Form.WRK, null, output.replace("Requests/sec:", none));
     assertTrue(refusal(Form.WRK, "unable to connect\n").contains("no line of wrk"));
+    String noRate = output.replace("3029.28", "3029.28.1");
+    assertEquals("it has no line of wrk with 'Requests/sec'", refusal(Form.WRK, noRate));
+    String noCount = output.replace("6060", "6".repeat(30));
+    assertEquals("it has no line of wrk with 'requests in'", refusal(Form.WRK, noCount));
     String cut = output.substring(0, output.indexOf("3029.28") + 3);
     assertEquals(
         "its last line does not end and may be cut; let the command end each line and flush its"

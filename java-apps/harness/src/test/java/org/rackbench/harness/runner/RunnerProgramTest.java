@@ -199,6 +199,8 @@ class RunnerProgramTest {
     "exit 3, the command ended with status 3",
     "'sleep 1000 & echo start_ns,elapsed_ns', left processes behind",
     "'setsid sleep 1000 & echo start_ns,elapsed_ns', left processes behind",
+    "truncate -s 3G $2, the command left more than 2147483647 bytes",
+    "'truncate -s 3G $2; sleep 1000', the command left more than 2147483647 bytes and was killed",
     "'echo done; ln -s run.csv $2', the command left a link or a directory as {output}",
     "'mkdir $3; ln -s / $3/root; chmod 0 $3', the command left nothing",
   })
