@@ -23,6 +23,7 @@ _FIRST_MS, _END_MS = (
     int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * 1000 for year in (YEARS.start, YEARS.stop)
 )
 """A sealed trial begins and ends between these times."""
+_IN_MS = "jmeter.save.saveservice.timestamp_format=ms"
 _ERROR_TEXTS = 100
 _LONGEST_LABEL = 1 << 16
 # In a distributed test JMeter puts the engine, as it was named to it, before the thread's name.
@@ -276,7 +277,7 @@ def _check_time(started_ms: int, elapsed_ms: int) -> None:
     if started_ms < _FIRST_MS:
         raise _OtherLogError(
             f"has the timeStamp {started_ms}, which is in 1970 if read as milliseconds; let JMeter "
-            "write milliseconds since 1970 (jmeter.save.saveservice.timestamp_format=ms)"
+            f"write milliseconds since 1970 ({_IN_MS})"
         )
     if started_ms + elapsed_ms >= _END_MS:
         raise ValueError(f"ends {started_ms + elapsed_ms} ms after 1970, which is beyond any test")
@@ -318,10 +319,13 @@ def _natural(row: Mapping[str, str], name: str, most: int) -> int:
             raise ValueError(f"has the {name} {text[:40]!r}, not milliseconds since 1970")
         raise _OtherLogError(
             f"has the {name} {text[:40]!r}, not milliseconds since 1970; let JMeter write them "
-            "(jmeter.save.saveservice.timestamp_format=ms)"
+            f"({_IN_MS})"
         )
     if len(text) > len(str(most)) or int(text) > most:
-        raise ValueError(f"has the {name} {text[:40]}…, which is more than {most} ms")
+        said = f"has the {name} {printable(text, 40)}, which is more than {most} ms"
+        if name != "timeStamp":
+            raise ValueError(said)
+        raise _OtherLogError(f"{said} since 1970; let JMeter write milliseconds ({_IN_MS})")
     return int(text)
 
 

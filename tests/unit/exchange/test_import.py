@@ -743,6 +743,7 @@ def test_a_log_with_the_needed_columns_alone_has_unknown_bytes():
         ({"timeStamp": "2026/03/01 22:00:00"}, "(jmeter.save.saveservice.timestamp_format=ms)"),
         ({"timeStamp": "1772402400000.5"}, "since 1970; let JMeter write them"),
         ({"timeStamp": "soon"}, "not milliseconds since 1970; a torn or edited log"),
+        ({"timeStamp": START_MS * 1000}, "ms since 1970; let JMeter write milliseconds (jmeter"),
         ({"timeStamp": str(10**18)}, "which is more than"),
         ({"success": "maybe"}, "neither true nor false"),
         ({"bytes": "many"}, "has the bytes 'many'"),
