@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from collect.printable import as_printed
-from collect.run.cell import Level, level_text
+from collect.run.cell import NOTHING, Level, level_text
 
 Grid = Mapping[str, list[Level]]
 """Factors with their levels; the cells of a grid are all their combinations."""
@@ -49,12 +49,13 @@ def two_alike(levels: Iterable[Level]) -> tuple[Level, Level] | None:
 def two_alike_in_print(levels: Iterable[Level]) -> tuple[Level, Level] | None:
     """Return two texts that differ only in what nobody sees; None if there are none.
 
-    Examples: "a" and "a " (a blank at the end), "é" in one character and in two.
+    Examples: "a" and "a " (a blank at the end), "é" in one character and in two, "" and "(none)"
+    (which stands for it in tables).
     """
     seen: dict[str, Level] = {}
     for level in levels:
         if isinstance(level, str):
-            other = seen.setdefault(as_printed(level), level)
+            other = seen.setdefault(as_printed(level) or NOTHING, level)
             if other != level:
                 return other, level
     return None

@@ -461,6 +461,17 @@ def test_labels_that_differ_in_blanks_alone_are_refused(capsys):
     assert main(["import", "jtl", "a.jtl", "--run", "jm", "--label", "Buy "]) == 0
 
 
+def test_a_sampler_without_a_name_is_a_cell_of_its_own(capsys):
+    write("a.jtl", [sample(label=""), sample(1, label="Buy")])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    assert main(["check", "jm"]) == 0
+    assert main(["report", "jm"]) == 0
+    assert main(["check", "jm"]) == 0
+    write("b.jtl", [sample(label=""), sample(1, label="(none)")])
+    assert main(["import", "jtl", "b.jtl", "--run", "b"]) == 2
+    assert 'the levels "" and "(none)"' in capsys.readouterr().err
+
+
 def test_two_labels_that_name_one_cell_are_refused(capsys):
     write("a.jtl", [sample(label="a=1 b=2"), sample(1, label="b=2  a=1")])
     assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2

@@ -422,9 +422,13 @@ def test_a_name_that_is_no_text_is_refused(key):
         assert "there is no profile" not in message_of(text, "nothing")
 
 
-def test_levels_that_differ_in_blanks_alone_are_refused():
-    message = message_of(study_of({"size": ["a", "a "]}))
-    assert 'factors.size has the levels "a" and "a ", which' in message
+@pytest.mark.parametrize(
+    ("one", "other"), [("a", "a "), ("a b", "a  b"), ("a", "a\u200b"), ("", " "), ("", "(none)")]
+)
+def test_levels_that_look_alike_in_tables_are_refused(one, other):
+    message = message_of(study_of({"size": [one, other]}))
+    alike = f"{json.dumps(one)} and {json.dumps(other)}"
+    assert f"factors.size has the levels {alike}, which would be one cell or look like" in message
 
 
 def test_a_study_that_a_run_recorded_is_read_as_it_was_then():
