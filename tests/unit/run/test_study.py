@@ -380,6 +380,22 @@ def test_a_whole_number_is_written_as_one():
     assert "calls: 8.0 is not of type 'integer'" in message_of(text)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_file_from_another_editor_is_the_same_study(tmp_path, encoding, end):
+    path = tmp_path / "small.yml"
+    path.write_bytes(SMALL.replace("\n", end).encode(encoding))
+    assert load_study(path).content == parse_study(SMALL, "x").content
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_file_that_is_not_utf8_is_refused(tmp_path, encoding):
+    path = tmp_path / "small.yml"
+    path.write_bytes(SMALL.replace("A small", "Eine größere").encode(encoding))
+    with pytest.raises(InputError, match=r"small.yml: cannot be read .* its encoding \(UTF-8\)"):
+        load_study(path)
+
+
 def test_merge_keys_work_wherever_they_stand():
     text = (
         SMALL
