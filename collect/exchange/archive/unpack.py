@@ -132,6 +132,10 @@ def _unpack(
 ) -> tuple[Manifest, bool, str | None]:
     infos = _checked(_as_packed(archive.infolist()) if is_again else _named(archive.infolist()))
     if MANIFEST not in infos:
+        if inner := [name for name in infos if name.endswith(".zip")]:
+            raise InputError(
+                f"{path}: holds {inner[0]}, which may be the archive; unpack it and name that file"
+            )
         raise _refusal(path, f"holds no {MANIFEST}, so it is not an archive of rackbench")
     content = _read(archive, infos[MANIFEST], LONGEST_MANIFEST)
     try:

@@ -540,3 +540,13 @@ def test_a_zip_file_without_a_manifest_is_no_archive_at_all(signed, tmp_path, ca
     path = _zipped_again(tmp_path / "any.zip", BAD["no manifest"][0](_members(signed)))
     assert main(["check", str(path)]) == 2
     assert "any.zip: holds no manifest.json, so it is not an archive" in capsys.readouterr().err
+
+
+def test_an_archive_inside_a_zip_file_is_named(signed, tmp_path, capsys):
+    """As a repository of data gives all files of a record at once."""
+    members = {"record/night.zip": signed.read_bytes(), "record/notes.md": b"1"}
+    path = _zipped_again(tmp_path / "all.zip", members)
+    assert main(["check", str(path)]) == 2
+    assert "all.zip: holds record/night.zip, which may be the archive; unpack it and name that" in (
+        capsys.readouterr().err
+    )
