@@ -56,7 +56,8 @@ def test_what_cannot_be_swept_is_refused_in_one_sentence(checkout, words, reason
 
 
 @pytest.mark.parametrize(
-    "setting", ["run_note=other", "note='run=other'", '{"note": "run"}', "[1", "a='"]
+    "setting",
+    ["run_note=other", "note='run=other'", '{"note": "run"}', "[1", "a='", "{a: !!bool maybe}"],
 )
 def test_variables_that_choose_no_run_reach_the_sweep(checkout, setting):
     checkout.have(workers=5)

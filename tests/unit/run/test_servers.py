@@ -24,6 +24,10 @@ def test_what_is_no_number_of_servers_makes_no_pool(tmp_path):
     (tmp_path / "broken.yml").write_text("servers: [1\n")
     (tmp_path / "bytes.yml").write_bytes(b"\xff\xfe\x00servers: 3")
     (tmp_path / "empty.yml").write_text("")
+    (tmp_path / "kind.yml").write_text("servers: 3\nrotate: !!bool maybe\n")
+    (tmp_path / "day.yml").write_text("servers: 3\nday: !!timestamp noon\n")
+    (tmp_path / "number.yml").write_text("servers: 3\nseed: !!int many\n")
+    (tmp_path / "itself.yml").write_text("where: &a [*a]\n")
     (tmp_path / "notes.txt").write_text("servers: 3\n")
     assert numbers_of_servers(tmp_path) == []
     assert numbers_of_servers(tmp_path / "absent") == []
