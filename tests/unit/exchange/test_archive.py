@@ -321,7 +321,25 @@ BAD = {
         lambda m: {**m, MANIFEST: _listed({**m, "LICENSE/more": b"1"})},
         "lists LICENSE/more below a file",
     ),
+    "no digest": (
+        lambda m: {
+            **m,
+            MANIFEST: _with_entries(m, lambda f: [{**f[0], "sha256": "x" * 64}, *f[1:]]),
+        },
+        "has no SHA-256 of",
+    ),
     "no run": (lambda m: {**m, MANIFEST: _listed(m, runs=["day"])}, "lists no plan of it"),
+    "a run twice": (
+        lambda m: {**m, MANIFEST: _listed(m, runs=["night", "night"])},
+        "names no run, or one twice",
+    ),
+    "a run below another": (
+        lambda m: {
+            **(more := {**m, "runs/night/day/plan.jsonl": b"1"}),
+            MANIFEST: _listed(more, runs=["night/day"]),
+        },
+        "lists no plan of it",
+    ),
     "no JSON": (lambda m: {**m, MANIFEST: b"{"}, "damaged manifest.json"),
 }
 
@@ -354,6 +372,41 @@ def test_a_link_a_twin_and_a_bomb_are_refused(signed, tmp_path, capsys):
     assert "would grow" in capsys.readouterr().err
 
 
+def test_what_this_version_cannot_unpack_is_refused(signed, tmp_path, capsys):
+    members = _members(signed)
+    info = zipfile.ZipInfo("LICENSE")
+    info.compress_type = zipfile.ZIP_LZMA
+    other = {info: members["LICENSE"], **_without(members, "LICENSE")}
+    path = _sealed(tmp_path / "lzma.zip", list(other.items()))
+    assert main(["check", str(path)]) == 2
+    assert "LICENSE, whose encryption or compression is not" in capsys.readouterr().err
+    path = _sealed(tmp_path / "locked.zip", list(members.items()))
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        place = content.index(b"LICENSE", archive.start_dir) - 46
+    content[place + 8] |= 1
+    path.write_bytes(content)
+    assert main(["check", str(path)]) == 2
+    assert "LICENSE, whose encryption or compression is not" in capsys.readouterr().err
+
+
+def test_a_name_with_an_end_that_python_does_not_show_is_refused(signed, tmp_path, capsys):
+    """Other programs may unpack it by its whole name."""
+    members = _members(signed)
+    members["LICENSE?"] = members.pop("LICENSE")
+    path = _sealed(tmp_path / "odd.zip", list(members.items()))
+    content = path.read_bytes()[:-DIGEST_BYTES].replace(b"LICENSE?", b"LICENSE\0")
+    path.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
+    assert main(["check", str(path)]) == 2
+    assert r"holds 'LICENSE\x00', a path that leads out" in capsys.readouterr().err
+
+
+def test_a_run_whose_name_no_other_system_takes_is_not_packed(night, tmp_path, capsys):
+    shutil.copytree(night, tmp_path / "a:b")
+    assert main(["archive", str(tmp_path / "a:b"), "-o", str(tmp_path / "x.zip")]) == 2
+    assert "a:b: its name is not valid on every system; rename it" in capsys.readouterr().err
+
+
 def test_a_member_that_is_longer_than_it_says_is_refused(signed, tmp_path):
     """The size in the zip fits the manifest, the packed bytes go on."""
     members = _members(signed)
@@ -379,6 +432,9 @@ def test_a_signature_is_verified_against_the_signers(signed, key, tmp_path, caps
     members = _members(signed)
     forged = {**members, "LICENSE": b"anything"}
     forged[MANIFEST] = _listed(forged)
+    _sealed(tmp_path / "long.zip", list({**members, SIGNATURE: bytes(2 << 20)}.items()))
+    assert main(["check", str(tmp_path / "long.zip"), "--signers", str(ours)]) == 2
+    assert "of 2097152 bytes, but the limit is 1048576" in capsys.readouterr().err
     _sealed(tmp_path / "forged.zip", list(forged.items()))
     assert main(["check", str(tmp_path / "forged.zip"), "--signers", str(ours)]) == 2
     bare = _sealed(tmp_path / "bare.zip", list(_without(members, SIGNATURE).items()))

@@ -140,6 +140,8 @@ def test_csv_of_calls_and_trials_serve_the_analysis_of_variance(run_of, exported
         logs = np.log(np.array(times) / 1e6)
         assert float(trial["log_mean"]) == pytest.approx(np.mean(logs))
         assert float(trial["log_variance"]) == pytest.approx(np.var(logs, ddof=1))
+    means = {t.trial.id: t.calls.mean_ms for cell in analyse(run).cells for t in cell.trials}
+    assert {trial["trial"]: float(trial["mean_ms"]) for trial in trials} == means
     capsys.readouterr()
     assert main(["anova", str(path), "--response", "mean_ms", "--factor", "transport"]) == 0
 
@@ -200,6 +202,22 @@ def test_jtl_is_what_jmeter_writes(run_of, exported):
         assert int(row["bytes"]) == 1900
         assert int(row["sentBytes"]) == 2000
         assert (row["grpThreads"], row["allThreads"]) == ("1", "1")
+
+
+def test_jtl_and_hdr_have_no_call_of_a_trial_that_does_not_count(run_of, exported):
+    run = run_of(lambda planned, rng: [1.0] * planned.calls, until=1)
+    counted, late = run.plan[:2]
+    seal(run.trials_directory, late, [900.0] * late.calls, outcome="timeout", reason="too late")
+    rows = csv.DictReader(exported(run, "jtl").open(newline=""))
+    assert {row["threadName"].split()[0] for row in rows} == {counted.id}
+    (histogram,) = histograms(exported(run, "hdr"))
+    assert histogram.get_total_count() == counted.calls
+
+
+def test_an_interval_of_hdr_lasts_until_its_last_call_has_ended(run_of, exported):
+    run = run_of(lambda planned, rng: [*[1.0] * (planned.calls - 1), 900.0], until=1)
+    (line,) = re.findall(r"(?m)^Tag=.*", exported(run, "hdr").read_text())
+    assert float(line.split(",")[2]) == pytest.approx(0.899 + run.plan[0].calls / 1000, abs=0.002)
 
 
 def test_hdr_logs_read_back_and_add_up_to_the_cell(run_of, exported):
@@ -284,6 +302,18 @@ def test_tables_have_a_row_a_cell_and_say_what_failed(run_of, exported):
     assert latex.count(r" \\") == 12 + 2  # a head for the first page, one for the others
     assert r"5\,000 & 3 & 2\,000 & 2\,000 to 2\,000 &" in latex
     assert latex.count("oom &  &  &  & 0") == 4
+
+
+def test_a_row_of_a_table_counts_the_trials_of_its_numbers(run_of, exported):
+    def times(planned, rng):
+        is_lost = planned.block == 1 and planned.factors["servers"] == 3
+        return "oom" if is_lost else [2000.0] * planned.calls
+
+    run = run_of(times)
+    table = exported(run, "markdown").read_text()
+    shown = "2\N{NARROW NO-BREAK SPACE}000"
+    assert table.count(f"| {run.blocks - 1} | {shown} (without 1 failed) |") == 4
+    assert table.count(f"| {run.blocks} | {shown} |") == 8
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,21 @@ def test_a_call_that_timed_out_is_a_timeout_as_in_logs_of_programs(said):
     assert log[1].endswith(",timeout")
 
 
+def test_a_failed_sample_is_an_error_whatever_its_code():
+    write("a.jtl", [sample(1, success="false", responseCode="ok"), *map(sample, range(2, 22))])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert (cell.calls, cell.errors) == (20, 1)
+
+
+def test_the_reasons_of_the_first_hundred_failed_samples_are_kept():
+    write("a.jtl", [sample(place, success="false") for place in range(101)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert [error.seq for error in cell.trials[0].trial.errors] == [*range(100)]
+    assert cell.errors == 101
+
+
 @pytest.mark.parametrize(("failed", "outcome"), [(2, "ok"), (3, "failed")])
 def test_the_mean_of_survivors_is_no_time(failed, outcome):
     samples = [sample(place, success=str(place >= failed).lower()) for place in range(20)]
@@ -309,7 +324,7 @@ def test_a_row_that_sums_samples_is_refused(capsys):
     for changes, part in (
         ({"SampleCount": 100, "ErrorCount": 0}, "sums 100 samples"),
         ({"SampleCount": 0, "ErrorCount": 0}, "sums 0 samples"),
-        ({"SampleCount": "", "ErrorCount": 3}, "sums 3 errors"),
+        ({"SampleCount": "", "ErrorCount": 2}, "sums 2 errors"),
     ):
         write("a.jtl", [single, sample(1, **changes)], columns)
         assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
@@ -573,6 +588,28 @@ def test_a_log_to_which_a_second_test_was_appended_is_said(capsys):
     assert sentence in Path("results/b/run.json").read_text()
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # A call that ran for all of that time.
+        [
+            sample(elapsed=600_000),
+            sample(1, label="b"),
+            sample(1, label="b", timeStamp=START_MS + 500_000),
+        ],
+        # Two blocks of an exported run.
+        [
+            sample(threadName="b01-t001-soap 0"),
+            sample(threadName="b02-t002-soap 0", timeStamp=START_MS + 3_600_000),
+        ],
+    ],
+)
+def test_a_log_without_a_pause_within_a_test_is_no_news(rows, capsys):
+    write("a.jtl", rows)
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
 def test_logs_joined_with_their_headers_are_refused(quoting, capsys):
     one = write("a.jtl", map(sample, range(3)), quoting=quoting)
@@ -622,6 +659,14 @@ def test_samples_that_lie_within_others_of_their_thread_are_said(capsys):
     capsys.readouterr()
     assert main(["import", "jtl", "a.jtl", "--run", "one", "--label", "Buy"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_samples_within_others_are_counted_over_all_logs(capsys):
+    for log in range(2):
+        begin = START_MS + 5000 * log
+        write(f"{log}.jtl", [row for k in range(3) for row in purchase(begin + 301 * k)])
+    assert main(["import", "jtl", "0.jtl", "1.jtl", "--run", "jm"]) == 0
+    assert "12 of 18 samples lie within another sample" in capsys.readouterr().err
 
 
 def test_a_transaction_of_one_child_contains_it_and_not_the_other_way_round(capsys):
@@ -775,6 +820,7 @@ def test_a_sample_that_cannot_be_used_is_named_by_its_line(changes, part, capsys
         (b"", "line 1 has no column timeStamp"),
         (b"timeStamp,elapsed,label,success\n", "holds no sample"),
         (b"1772402400000,12,GET /,true\n", "print_field_names=true"),
+        (b"1772402400000;12;a,b;true\n", "(between ';' it has 1772402400000, 12, a,b, true)"),
         (b"<?xml version='1.0'?><testResults/>", "output_format=csv"),
         (HEADER + ROW + b"1772402400000,1,a", "line 3 has 3 columns"),
         (HEADER + ROW + b'1772402400000,1,"a,true\n' + ROW, "line 3 "),

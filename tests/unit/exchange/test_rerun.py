@@ -253,6 +253,17 @@ def test_a_study_of_the_project_is_not_swept_for_that_of_the_archive(
     assert "playbooks/sweep.yml" not in log.read_text()
 
 
+def test_the_study_that_would_be_swept_is_the_one_that_is_compared(archive, tmp_path):
+    run = open_run(str(archive.parent / "night"))
+    folders = [tmp_path / "project", tmp_path / "kit"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / f"{run.study}.yml").write_text(folder.name)
+    again = rerun.plan_again(run, None, 5, fit=False, studies=folders)
+    (study,) = (one for one in again.changes if one.subject.startswith("study file"))
+    assert hashlib.sha256(b"project").hexdigest()[:12] in study.values[1]
+
+
 def test_a_lab_with_fewer_workers_is_refused_unless_it_may_leave_levels_out(archive, lab, capsys):
     log = lab(workers=2)
     assert main(["rerun", str(archive), "--yes"]) == 2

@@ -49,6 +49,15 @@ def forget_trials(directory, after):
             shutil.rmtree(directory / "trials" / trial.id)
 
 
+def test_trials_that_never_count_come_with_the_last_analysis(tmp_path):
+    study = f"{STUDY}profile_forks: 1\n"
+    make_run(tmp_path / "run", narrow, profile="paper", study=study, until=0)
+    run = open_run(str(tmp_path / "run"))
+    given = {look: [t.profiled for t in run.upto(look)] for look in (3, 5, 8, 0)}
+    assert [any(profiled) for profiled in given.values()] == [False, False, True, True]
+    assert [profiled.count(False) for profiled in given.values()] == [6, 10, 16, 16]
+
+
 def test_interim_analyses_cost_no_coverage_though_they_would_uncorrected():
     rng = np.random.default_rng(4)
     looks, wanted, runs = (3, 4, 6, 9, 14), 0.1, 3000

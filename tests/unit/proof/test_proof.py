@@ -356,6 +356,7 @@ def test_a_cell_left_out_is_found(run):
     ("taken", "is_found"),
     [
         ({"fork_ms": {"jvm": 40_000.0}}, True),
+        ({"fork_ms": {"jvm": 53_000.0}}, True),
         ({"fork_ms": {"jvm": 55_000.0}}, False),  # it kept 5 s for writing its log
         ({"fork_ms": {"jvm": 60_040.0}}, False),
         ({"ended_at": "2026-03-01T22:59:59.000000Z"}, False),  # an old one without fork_ms

@@ -110,6 +110,13 @@ def test_a_server_that_ran_out_of_memory_begins_anew_as_it_must(made):
     assert said(made(t1=changes, t2=served_by("another"))) == []
 
 
+def test_a_lack_of_memory_in_one_block_explains_nothing_in_another(made):
+    reason = "tomcat on worker1 ran out of memory (exit-code exited 3)"
+    oom = {"outcome": "oom", "reason": reason}
+    (text,) = said(made(t1=oom, t2=served_by("another"), t4=served_by("a third")))
+    assert "tomcat on worker1 was restarted within block 2 and had 2 starts there" in text
+
+
 def test_another_reason_explains_no_second_start(made):
     changes = {"outcome": "oom", "reason": "the client's JVM ran out of memory (heap 64 MiB)"}
     assert len(said(made(t1=changes, t2=served_by("another")))) == 1
