@@ -9,7 +9,7 @@ import scipy  # its parts load when first used
 from numpy.typing import NDArray
 
 from collect.logs.summaries import QUANTILES, CountedCalls
-from collect.stats.estimates import Estimate
+from collect.stats.estimates import ROUNDING, Estimate
 from collect.stats.spending import ERROR
 
 FEWEST_TRIALS = 10
@@ -88,8 +88,11 @@ def pool(members: Sequence[CountedCalls]) -> Pooled:
 
 
 def _percentile(value: float, deviation: float | None, trials: int) -> Estimate:
-    """Return a percentile with the interval of Student's t of its log, of trials as samples."""
-    if deviation is None or value <= 0:
+    """Return a percentile with the interval of Student's t of its log, of trials as samples.
+
+    Without one where it is the same however trials are resampled, as that of a clock's ticks is.
+    """
+    if deviation is None or deviation <= ROUNDING or value <= 0:
         return Estimate(value, samples=trials)
     factor = math.exp(deviation * float(scipy.special.stdtrit(trials - 1, 1 - ERROR / 2)))
     return Estimate(value, value / factor, value * factor, trials)

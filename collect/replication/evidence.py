@@ -281,8 +281,8 @@ class Measured:
         samples = self.samples(cell, of)
         if not samples:
             return None
-        found = geometric_t(list(samples.values()), self.error)
-        return replace(_without_ticks(found, of), lost=self.lost([cell]))
+        found = geometric_t(list(samples.values()), self.error, is_exact=of != "time_ms")
+        return replace(found, lost=self.lost([cell]))
 
     def arithmetic(self, cell: Cell) -> Estimate | None:
         """Return the arithmetic mean of the trial means in ms, None without a time."""
@@ -309,7 +309,8 @@ class Measured:
         if not values:
             return Untested(NO_RATIO)
         mean = geometric_t if min(values) > 0 else mean_t
-        found = replace(_without_ticks(mean(values, self.error), of), lost=self.lost(cells))
+        found = mean(values, self.error, is_exact=of != "time_ms")
+        found = replace(found, lost=self.lost(cells))
         return found if len(values) == len(rows) else replace(found, low=None, high=None)
 
     def difference(
@@ -319,8 +320,9 @@ class Measured:
         rows = self.rows([larger, smaller], of)
         if isinstance(rows, Untested):
             return rows
-        found = mean_t([row[0] - row[1] for row in rows], self.error)
-        return replace(_without_ticks(found, of), lost=self.lost([larger, smaller]))
+        differences = [row[0] - row[1] for row in rows]
+        found = mean_t(differences, self.error, is_exact=of != "time_ms")
+        return replace(found, lost=self.lost([larger, smaller]))
 
     def share(self, cell: Cell, outcome: str) -> Estimate | Untested:
         """Return the share of the sealed trials; it has no uncertainty, as every trial is known."""
@@ -449,15 +451,6 @@ def _printed(row: Mapping[str, str]) -> Printed:
         half_ms=number("half_ms"),
         machine_mb=int(row["machine_mb"]) if row.get("machine_mb") else None,
     )
-
-
-def _without_ticks(found: Estimate, of: Quantity) -> Estimate:
-    """Return an estimate of times without an interval of no length; bytes may be exact.
-
-    Times that do not vary are those of a clock's ticks: how far they are right is unknown.
-    """
-    is_tied = of == "time_ms" and found.low == found.high
-    return replace(found, low=None, high=None) if is_tied else found
 
 
 def _of_trial(trial: CellTrial, of: Quantity) -> float | None:

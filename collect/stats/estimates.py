@@ -106,23 +106,26 @@ class Moments:
     variance: float | None
 
 
-def mean_t(sample: Sequence[float], error: float = ERROR) -> Estimate:
-    """Return the mean with Student's t interval, which may miss as often as `error`."""
+def mean_t(sample: Sequence[float], error: float = ERROR, *, is_exact: bool = False) -> Estimate:
+    """Return the mean with Student's t interval, which may miss as often as `error`.
+
+    Values that do not vary have none: they are those of a clock's ticks, and how far they are right
+    is unknown. Where they are exact, as bytes are, their interval has no length.
+    """
     mean = float(np.mean(sample))
     if len(sample) < 2:
         return Estimate(mean, samples=len(sample))
     if np.ptp(sample) <= ROUNDING * abs(mean):
-        return Estimate(mean, mean, mean, len(sample), error=error)
+        end = mean if is_exact else None
+        return Estimate(mean, end, end, len(sample), error=error)
     return mean_t_from_moments(Moments(len(sample), mean, float(np.var(sample, ddof=1))), error)
 
 
 def mean_t_from_moments(sample: Moments, error: float = ERROR) -> Estimate:
-    """Return the mean with Student's t interval from the moments of a sample."""
+    """Return the mean with Student's t interval from the moments of a sample; see `mean_t`."""
     count, mean = sample.count, sample.mean
-    if count < 2 or sample.variance is None:
+    if count < 2 or not sample.variance:
         return Estimate(mean, samples=count)
-    if sample.variance == 0:
-        return Estimate(mean, mean, mean, count, error=error)
     half = (sample.variance / count) ** 0.5 * _student(count - 1, error)
     if not math.isfinite(half):
         return Estimate(mean, samples=count)
@@ -194,17 +197,19 @@ def pooled(parts: Sequence[Moments]) -> Moments | None:
     return Moments(count, mean, spread / (count - 1))
 
 
-def geometric_t(sample: Sequence[float], error: float = ERROR) -> Estimate:
+def geometric_t(
+    sample: Sequence[float], error: float = ERROR, *, is_exact: bool = False
+) -> Estimate:
     """Return the geometric mean of positive values with Student's t interval of their logs.
 
     The mean of times, of bytes and of ratios: what is positive varies by factors, its interval does
     not reach 0, and a mean of ratios is the ratio of means. A sample that holds a zero, as clocks
-    of whole milliseconds give it, has its arithmetic mean, without an interval unless all are zero.
-    Values that differ by rounding are equal, also where their logs are near 0. An interval too long
-    for numbers is left out.
+    of whole milliseconds give it, has its arithmetic mean, without an interval. Values that differ
+    by rounding are equal, also where their logs are near 0: see `mean_t`. An interval too long for
+    numbers is left out.
     """
     if np.ptp(sample) <= ROUNDING * min(sample):
-        return mean_t(sample, error)
+        return mean_t(sample, error, is_exact=is_exact)
     if min(sample) <= 0:
         return Estimate(float(np.mean(sample)), samples=len(sample))
     logs = mean_t(np.log(sample).tolist(), error)

@@ -190,7 +190,7 @@ def test_long_times_are_numbers_still(small, tmp_path):
 def test_times_of_zero_have_a_mean_and_no_ratio(run_of, capsys):
     runs = [run_of(lambda planned, rng: [0.0] * 3, study=ONE_CELL, name=name) for name in "ab"]
     (cell,) = analyse(runs[0]).cells
-    assert (cell.mean.low, cell.mean.value, cell.mean.high) == (0, 0, 0)
+    assert (cell.mean.low, cell.mean.value, cell.mean.high) == (None, 0, None)
     assert main(["compare", *(str(run.directory) for run in runs), "--json"]) == 0
     (cell,) = json.loads(capsys.readouterr().out)["cells"]
     assert cell["ratio"] is None

@@ -55,13 +55,18 @@ def test_threads_share_one_queue(loaded):
 
 
 def test_the_table_has_the_new_columns_last_and_only_in_an_open_loop(loaded, run_of):
-    analysis = loaded()
+    def times(planned, rng):
+        return [(1 + planned.block / 1000) * ms for ms in service_ms(planned, rng)]
+
+    analysis = loaded(times)
     rows = list(csv.DictReader(io.StringIO(cells_csv(analysis.run, analysis.cells))))
     assert list(rows[0]) == ["study", "transport", "rate", *CELL_COLUMNS, *OPEN_COLUMNS]
     soap = next(r for r in rows if r["transport"] == "soap" and r["rate"] == "400")
-    assert (soap["offered_per_s"], soap["mean_ms"]) == ("400", "5")
-    assert soap["response_mean_ms"] == "128.75"
-    assert float(soap["response_low_ms"]) == pytest.approx(128.75)
+    assert soap["offered_per_s"] == "400"
+    assert float(soap["mean_ms"]) == pytest.approx(5.01, rel=1e-4)
+    low, mean, high = (float(soap[f"response_{name}_ms"]) for name in ("low", "mean", "high"))
+    assert mean == pytest.approx(5.01 + 99 * 2.51 / 2, rel=1e-4)
+    assert low < mean < high
     assert soap["waited_share"] == "0.99"
     closed = run_of(name="closed")
     header = cells_csv(closed, analyse(closed).cells).splitlines()[0]

@@ -291,7 +291,8 @@ def test_the_wait_of_an_open_loop_is_in_the_times_for_jmeter_and_hdr(run_of, exp
 
 def test_tables_have_a_row_a_cell_and_say_what_failed(run_of, exported):
     def times(planned, rng):
-        return "oom" if planned.factors["servers"] == 3 else [2000.0] * planned.calls
+        time_ms = 2000 + 0.001 * planned.block
+        return "oom" if planned.factors["servers"] == 3 else [time_ms] * planned.calls
 
     run = run_of(times)
     markdown = exported(run, "markdown").read_text().splitlines()

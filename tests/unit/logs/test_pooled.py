@@ -62,6 +62,12 @@ def test_an_interval_takes_ten_trials(trials, has_interval):
     assert found.p50.value == found.p50_ms
 
 
+def test_a_percentile_that_is_one_tick_of_a_clock_has_no_interval():
+    found = pool([trial([5.0] * 40 + [9.0] * (place % 3)) for place in range(10)])
+    assert (found.p50.value, found.p50.low, found.p50.high) == (5.0, None, None)
+    assert found.p99.low < found.p99.value
+
+
 def test_the_calls_that_part_mean_and_median_are_named():
     slow = [trial([10.0] * 18 + [150.0] * (2 if place in {1, 4, 5} else 0)) for place in range(10)]
     rare = pool(slow).rare
