@@ -305,11 +305,11 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
 def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: bool = False) -> str:
     """Return cells.csv: one row a cell, times in ms to the nanosecond, empty where there is none.
 
-    `trials` counts those with the outcome of the row, `failed_trials` the sealed ones that
-    are excluded from all averages, `calls` the calls in the averages; `mean_ms` is the geometric
-    mean of the trial means and the interval that of Student's t over their logs; `calls_per_s` is
-    the throughput over all threads, with its interval; `limited_by` is what limits the calls, see
-    collect.costs.limits;
+    `trials` counts those in the averages, or the sealed ones of a cell without any, `failed_trials`
+    the sealed ones that are excluded from all averages, `calls` the calls in the averages;
+    `mean_ms` is the geometric mean of the trial means and the interval that of Student's t over
+    their logs; `calls_per_s` is the throughput over all threads, with its interval; `limited_by` is
+    what limits the calls, see collect.costs.limits;
     `typical_ms` is the geometric mean over trials of the median call, with the same kind of
     interval, and `arithmetic_mean_ms` the arithmetic mean of the trial means. These are service
     times; in an open loop the last columns have the response times, made in the same way, and the
