@@ -359,9 +359,9 @@ def _open_row(cell: CellResult, with_every_percentile: bool) -> list[str]:
     response = cell.response
     mean, pooled = (response.mean, response.pooled) if response else (None, None)
     times: list[float | None] = [None] * 5
-    if mean is not None and pooled is not None:
-        p50 = pooled.p50_ms if with_every_percentile or pooled.p50 else None
-        p99 = pooled.p99_ms if with_every_percentile or pooled.p99 else None
+    if mean is not None:
+        p50 = pooled.p50_ms if pooled and (with_every_percentile or pooled.p50) else None
+        p99 = pooled.p99_ms if pooled and (with_every_percentile or pooled.p99) else None
         times = [mean.value, p50, p99, mean.low, mean.high]
     first, last = times[:3], times[3:]
     return [*map(_number, [cell.offered_per_s, *first, cell.waited_share, *last])]

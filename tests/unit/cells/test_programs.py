@@ -238,6 +238,10 @@ def test_an_open_loop_of_which_a_program_says_a_mean_alone_is_reported(tmp_path)
     run = open_run(str(tmp_path / "open"))
     response = cells_of(run)["wrk"].response
     assert (response.outcome, response.pooled) == ("ok", None)
+    rows = csv.DictReader(io.StringIO(cells_csv(run, analyse(run).cells)))
+    row = next(row for row in rows if row["tool"] == "wrk")
+    assert (row["response_mean_ms"], row["response_p50_ms"]) == ("0.594392", "")
+    assert float(row["response_low_ms"]) < 0.594392 < float(row["response_high_ms"])
     assert main(["report", str(run.directory)]) == 0
 
 
