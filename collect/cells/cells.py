@@ -168,6 +168,10 @@ class CellResult:
             if t.calls.offered_per_s and t.calls.calls_per_s is not None
         }
 
+    def answered(self, error: float = ERROR) -> Estimate | None:
+        """Return the geometric mean of `achieved`, None where there is none."""
+        return geometric_t(list(self.achieved.values()), error) if self.achieved else None
+
     @property
     def moments(self) -> Moments | None:
         """Count, mean and variance over all counted calls."""

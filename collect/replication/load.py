@@ -10,7 +10,7 @@ from collect.replication import charts
 from collect.replication.exhibits import Entry, Exhibit, Figure, Table, headings
 from collect.replication.figures import Pair, paired_figure
 from collect.run.cell import Cell
-from collect.stats.estimates import Estimate, geometric_t
+from collect.stats.estimates import Estimate
 from collect.stats.spending import ERROR
 
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
@@ -31,10 +31,10 @@ def load_exhibits(analysis: Analysis, error: float = ERROR) -> list[Exhibit]:
 
 
 def parting(cells: Sequence[CellResult], factor: str) -> float | None:
-    """Return the lowest rate of which fewer than 95 % are answered, by the mean over trials."""
+    """Return the lowest rate of which fewer than 95 % are answered, by the mean that is drawn."""
     for cell in cells:
-        found = list(cell.achieved.values())
-        if found and sum(found) / len(found) < ACHIEVED:
+        found = cell.answered()
+        if found and found.value < ACHIEVED:
             return float(cell.cell[factor])
     return None
 
@@ -109,9 +109,7 @@ def _answers(systems: dict[Cell, list[CellResult]], factor: str, error: float) -
                 [name_of(system)],
                 cell,
                 factor,
-                geometric_t(found, error)
-                if (found := [a for a in cell.achieved.values() if a])
-                else None,
+                cell.answered(error),
             )
             for hue, (system, cells) in enumerate(systems.items())
             for cell in cells

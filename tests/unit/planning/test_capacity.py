@@ -4,12 +4,12 @@ import hashlib
 import itertools
 import json
 import math
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 import yaml
 from open_loops import load_study, service_ms
-from synthetic import make_run, reseal
+from synthetic import make_run, of_means, reseal
 from trial_layout import in_layout
 
 from collect.cells.analysis import analyse
@@ -17,6 +17,7 @@ from collect.errors import InputError
 from collect.planning.capacity import Demand, capacities, rate_factor
 from collect.planning.refine import refine
 from collect.replication.load import load_exhibits, parting
+from collect.run.cell import Cell
 from collect.run.directory import open_run
 from collect.run.study import load_study as read_study
 
@@ -183,12 +184,20 @@ def test_the_report_shows_capacity_responses_and_where_answers_part(night):
     assert "soap: below 250/s" in answers.caption
 
 
-def test_answers_part_by_the_mean_over_trials():
-    cells = [
-        SimpleNamespace(cell={"rate": 50}, achieved={1: 0.9, 2: 1.0, 3: 1.0}),
-        SimpleNamespace(cell={"rate": 100}, achieved={1: 1.0, 2: 0.8, 3: 0.9}),
+def answering(rate, shares):
+    """A cell whose trials answer these shares of the offered calls."""
+    cell = of_means(Cell.of(rate=rate), [5.0] * len(shares))
+    trials = [
+        replace(one, calls=replace(one.calls, offered_per_s=rate, calls_per_s=share * rate))
+        for one, share in zip(cell.trials, shares, strict=True)
     ]
-    assert parting(cells, "rate") == 100
+    return replace(cell, trials=tuple(trials))
+
+
+def test_answers_part_by_the_mean_over_trials():
+    """By the geometric mean, as it is drawn: the arithmetic one of the third rate is 0.955."""
+    rates = {50: [0.9, 1.0, 1.0], 75: [1.0, 0.94, 0.96], 90: [0.55] + [1.0] * 9, 100: [0.5]}
+    assert parting([answering(rate, shares) for rate, shares in rates.items()], "rate") == 90
 
 
 def test_no_line_goes_over_a_rate_at_which_no_trial_counts(night):
