@@ -130,7 +130,7 @@ def residual_table(samples: Sequence[Sample]) -> Table:
 class _SystemPair:
     first: Cell
     second: Cell
-    ratio: Estimate
+    ratio: Estimate | None
     p_value: float | None
     why_untested: str
 
@@ -182,27 +182,42 @@ def _contrasts(measured: Measured, system: str) -> Sequence[_SystemPair]:
         settings.setdefault(cell.without(system), []).append(cell)
     for cells in settings.values():
         ran = [cell for cell in cells if measured.value(cell) is not None]
-        for pair in combinations(ran, 2):
-            samples = [measured.samples(cell) for cell in pair]
-            blocks = sorted(samples[0].keys() & samples[1].keys())
-            rows = [(samples[0][b], samples[1][b]) for b in blocks]
-            ratios = [first / second for first, second in rows if min(first, second) > 0]
-            if ratios:
-                ratio = replace(geometric_t(ratios, measured.error), lost=measured.lost(pair))
-                p_value = p_of_ratio(ratios, measured.error)
-                plots = measured.whole_plots(pair)
-                lacks_ratios = len(ratios) < len(rows)  # of times of 0; see Measured.statistic
-                too_few = len(ratios) < 2 or bool(plots and plots.too_few(len(ratios)))
-                if lacks_ratios or too_few:
-                    ratio, p_value = replace(ratio, low=None, high=None), None
-                why = "too few trials to tell" if too_few else "all ratios are equal: no test"
-                why = "times of 0 ms have no ratio" if lacks_ratios else why
-                found.append(_SystemPair(*pair, ratio, p_value, why))
+        found += [_compared(measured, pair) for pair in combinations(ran, 2)]
     return found
 
 
+def _compared(measured: Measured, pair: tuple[Cell, Cell]) -> _SystemPair:
+    first, second = (measured.samples(cell) for cell in pair)
+    rows = [(first[block], second[block]) for block in sorted(first.keys() & second.keys())]
+    ratios = [one / other for one, other in rows if min(one, other) > 0]
+    why = _why_untested(measured, pair, rows, ratios)
+    if not ratios:
+        return _SystemPair(*pair, None, None, why)
+    ratio = replace(geometric_t(ratios, measured.error), lost=measured.lost(pair))
+    if why:
+        return _SystemPair(*pair, replace(ratio, low=None, high=None), None, why)
+    p_value = p_of_ratio(ratios, measured.error)
+    return _SystemPair(*pair, ratio, p_value, "all ratios are equal: no test")
+
+
+def _why_untested(
+    measured: Measured,
+    pair: tuple[Cell, Cell],
+    rows: Sequence[tuple[float, float]],
+    ratios: Sequence[float],
+) -> str:
+    """Return why two cells cannot be told apart, "" where a test can do it if ratios vary."""
+    if not rows:
+        return "no block holds both"
+    if len(ratios) < len(rows):  # see Measured.statistic
+        return "times of 0 ms have no ratio"
+    plots = measured.whole_plots(pair)
+    too_few = len(ratios) < 2 or bool(plots and plots.too_few(len(ratios)))
+    return "too few trials to tell" if too_few else ""
+
+
 def _faster(contrast: _SystemPair, p_value: float | None, names: Sequence[str]) -> str:
-    if p_value is None:
+    if contrast.ratio is None or p_value is None:
         return contrast.why_untested
     if p_value >= ERROR:
         return "no difference found"

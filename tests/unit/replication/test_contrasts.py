@@ -307,6 +307,24 @@ def test_systems_are_paired_by_block_and_not_by_place(run_of):
         assert (ratio.samples, ratio.lost) == (3, 2)
 
 
+def test_systems_without_a_common_block_are_said_not_to_be_compared(run_of):
+    """With one server SOAP has the first two of five blocks, and JMS the others."""
+
+    def times(planned, rng):
+        is_soap = planned.factors["transport"] == "soap"
+        if planned.factors["servers"] == 1 and is_soap != (planned.block < 3):
+            return "failed"
+        return [10.0 * rng.lognormal(0, 0.02)] * planned.calls
+
+    few = {"transport": ["soap", "jms"], "servers": [1, 5], "integers": [500]}
+    study = changed(factors=few, replicates=5, calls=3, warmup=1)
+    replication = replicate(analyse(run_of(times, study=study, profile="paper")))
+    apart, together = table_of(replication, "System against system").rows
+    assert apart[-1].text == "no block holds both"
+    assert (apart[-2].estimate, apart[-3].estimate) == (None, None)
+    assert together[-3].estimate.samples == 5
+
+
 def test_a_condition_is_met_only_where_every_node_meets_it(run_of):
     run = run_of()
     path = run.directory / "run.json"
