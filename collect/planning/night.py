@@ -1,6 +1,7 @@
 """A night planned from a pilot run: how many blocks and calls, how long, and what it sees."""
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -171,7 +172,11 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
     spreads = dict(zip(known, moderated([one.spread for one in known.values()]), strict=True))
     plots = _plots_plan(pilot, known, planned, (wish.log_width, error))
     in_plots = plots.plots.factors if plots else ()
-    cancelled = {cell: _cancelled(one, wish.contrast, in_plots) for cell, one in known.items()}
+    apart = _served_apart(planned, wish.contrast)
+    cancelled = {
+        cell: _cancelled(one, wish.contrast, in_plots, pilot.across if cell in apart else None)
+        for cell, one in known.items()
+    }
     both = {cell: (one, planned[cell]) for cell, one in known.items()}
     wanted = {cell for quantity in quantities for cell in quantity.cells}
     of_run = _OfRun(start_s, error, plots)
@@ -192,10 +197,27 @@ def plan_night(run: Run, pilot: Pilot, wish: Wish, profile: str | None = None) -
     return Outlook(run, name, wish, pilot, as_it_stands, best, forks, lacking, notes, plots)
 
 
-def _cancelled(one: PilotCell, contrast: str | None, in_plots: Sequence[str]) -> float:
-    """Return what the ratios of two levels of a factor are free of; 0 for the cells themselves."""
+def _served_apart(planned: Mapping[Cell, PlannedTrial], contrast: str | None) -> set[Cell]:
+    """Return the cells of which one that differs in this factor alone needs other services."""
+    if contrast is None:
+        return set()
+    needs: dict[Cell, set[tuple[str, ...]]] = defaultdict(set)
+    for cell, trial in planned.items():
+        needs[cell.without(contrast)].add(tuple(trial.needs))
+    return {cell for cell in planned if len(needs[cell.without(contrast)]) > 1}
+
+
+def _cancelled(
+    one: PilotCell, contrast: str | None, in_plots: Sequence[str], across: float | None = None
+) -> float:
+    """Return what the ratios of two levels of a factor are free of; 0 for the cells themselves.
+
+    Levels that different services serve have `across` in common, which is no start of a service.
+    """
     if contrast is None:
         return 0.0
+    if across is not None:
+        return min(across, one.shared)
     return one.shared if contrast in in_plots else one.shared + one.plot
 
 

@@ -19,7 +19,7 @@ from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial
 from collect.run.warmup import Warmup, bounds_of
 from collect.stats.estimates import geometric_t
-from collect.stats.sample_size import Spread, shared_across, shared_variance
+from collect.stats.sample_size import Matrix, Spread, shared_across, shared_variance
 
 _ROUNDING_S = 1
 """By how much a trial may seem to begin before the one before it has ended: clocks are set."""
@@ -91,7 +91,8 @@ class Pilot:
 
     `unusable` says of each cell without two trials that count why it cannot be planned. `change_s`
     is what a change of the nodes' setting inside a block costs in the middle, in seconds, beyond
-    the usual pause and the starts of services; None where none was seen.
+    the usual pause and the starts of services; None where none was seen. `across` is what cells
+    that need different services have in common in a block.
     """
 
     cells: Mapping[Cell, PilotCell]
@@ -99,6 +100,7 @@ class Pilot:
     start_s: float | None
     is_restarted: bool
     change_s: float | None = None
+    across: float = 0.0
 
     @property
     def blocks(self) -> int:
@@ -155,6 +157,7 @@ def read_pilot(analysis: Analysis) -> Pilot:
         None if cost is None else cost.seconds,
         starts.is_restarted(run.plan),
         max(0.0, median(changes) - pause_s) if changes else None,
+        shared_across(_rows(usable), [str(planned[cell.cell].needs) for cell in usable]),
     )
 
 
@@ -217,9 +220,7 @@ def _shared(
         groups[tuple(planned[cell.cell].needs)].append(cell)
     found = {}
     for group in groups.values():
-        of_cells = [_logs(cell) for cell in group]
-        blocks = sorted(set[int]().union(*of_cells))
-        rows = np.array([[logs.get(block, math.nan) for logs in of_cells] for block in blocks])
+        rows = _rows(group)
         settings = [plots.settings[cell.cell] if plots else "" for cell in group]
         of_block = shared_across(rows, settings)
         for name in set(settings):
@@ -227,6 +228,13 @@ def _shared(
             of_plot = max(0.0, shared_variance(rows[:, own]) - of_block) if plots else 0.0
             found.update({group[place].cell: (of_block, of_plot) for place in own})
     return found
+
+
+def _rows(cells: Sequence[CellResult]) -> Matrix:
+    """Return the logs of the trial means of cells, a row for each block, NaN where it has none."""
+    of_cells = [_logs(cell) for cell in cells]
+    blocks = sorted(set[int]().union(*of_cells))
+    return np.array([[logs.get(block, math.nan) for logs in of_cells] for block in blocks])
 
 
 def _is_at_once(trials: Sequence[Trial]) -> bool:

@@ -300,3 +300,22 @@ def test_what_blocks_share_is_seen_although_no_block_is_whole(tmp_path):
     assert [one.shared for one in pilot.cells.values()] == pytest.approx(
         [np.mean(of_pairs)] * 3, rel=0.2
     )
+
+
+def test_cells_of_different_services_share_their_block_and_not_the_starts_of_services(tmp_path):
+    """Blocks and the starts of each service vary independently: by 0.1 and by 0.2."""
+    blocks = np.tile([-0.1, 0.1, -0.1, 0.1], 3)
+    starts = {"soap": np.tile([0.2, 0.2, -0.2, -0.2], 3), "jms": np.tile([0.2, -0.2, -0.2, 0.2], 3)}
+
+    def times(planned, rng):
+        place = planned.block - 1
+        level = 10 * np.exp(blocks[place] + starts[planned.factors["transport"]][place])
+        return [level * rng.lognormal(0, 1e-4)] * planned.calls
+
+    few = {"transport": ["soap", "jms"], "servers": [1], "integers": [500, 5000]}
+    study = changed(factors=few, replicates=12, calls=3, warmup=1)
+    make_run(tmp_path / "pilot", times, study=study, profile="paper")
+    pilot = read_pilot(analyse(open_run(str(tmp_path / "pilot"))))
+    assert pilot.across == pytest.approx(0.01 * 12 / 11, rel=0.01)
+    shared = [cell.shared for cell in pilot.cells.values()]
+    assert shared == pytest.approx([0.05 * 12 / 11] * 4, rel=0.01)

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from synthetic import TWELVE_CELLS
 
-from collect.planning.night import Way, _best_forks, _cancelled
+from collect.planning.night import Way, _best_forks, _cancelled, _served_apart
 from collect.planning.pilot import PilotCell
 from collect.run.arrival import Arrival
+from collect.run.cell import Cell
 from collect.run.plan import make_plan
 from collect.run.study import parse_study
 from collect.run.warmup import Warmup
@@ -82,3 +83,14 @@ def test_a_ratio_is_free_of_what_both_of_its_cells_share(contrast, cancelled):
     """Two settings of the nodes share the block alone; two cells of one plot that as well."""
     pilot = replace(pilot_of(PLANNED), shared=0.01, plot=0.02)
     assert _cancelled(pilot, contrast, ("link_mbit",)) == pytest.approx(cancelled)
+
+
+def test_a_ratio_of_two_services_is_not_free_of_their_starts():
+    pilot = replace(pilot_of(PLANNED), shared=0.01, plot=0.02)
+    assert _cancelled(pilot, "transport", (), across=0.004) == pytest.approx(0.004)
+    assert _cancelled(pilot, None, (), across=0.004) == 0
+    soap, jms = (Cell.of(transport=name, servers=1) for name in ("soap", "jms"))
+    needs = {soap: ["tomcat"], jms: ["broker"], soap.at(servers=3): ["tomcat"]}
+    planned = {cell: replace(PLANNED, factors=cell, needs=of) for cell, of in needs.items()}
+    assert _served_apart(planned, "transport") == {soap, jms}
+    assert _served_apart(planned, "servers") == _served_apart(planned, None) == set()
