@@ -321,6 +321,10 @@ BAD = {
         lambda m: {**m, MANIFEST: _listed({**m, "LICENSE/more": b"1"})},
         "lists LICENSE/more below a file",
     ),
+    "far below a file": (
+        lambda m: {**m, MANIFEST: _listed({**m, "LICENSE/more/of/it": b"1"})},
+        "lists LICENSE/more/of/it below a file",
+    ),
     "no digest": (
         lambda m: {
             **m,
@@ -515,6 +519,7 @@ AGAIN = {
         **{f"night/{name}": m[name] for name in m},
         "night/.DS_Store": b"1",
         "night/runs/.DS_Store": b"1",
+        "night/runs/._night": b"1",
         "__MACOSX/night/._manifest.json": b"1",
         "__MACOSX/._night": b"1",
     },

@@ -877,6 +877,14 @@ def test_nothing_half_made_is_left_when_the_disk_is_full(capsys, monkeypatch):
         ([{"threadName": f"users 1-{1 + (place % 3 == 0)}"} for place in range(12)], 2, 6),
         # As many threads, but one after the other.
         ([{"threadName": f"users 1-{place}", "grpThreads": 1} for place in range(12)], 1, 12),
+        # One thread ends before the other.
+        (
+            [
+                {"threadName": f"users 1-{k % 2}", "grpThreads": left, "allThreads": left}
+                for k, left in enumerate([*[2] * 11, 1])
+            ],
+            *(2, 6),
+        ),
         # Another group of five sends another label.
         ([{"allThreads": 7} for _ in range(12)], 2, 6),
         # Two engines of a distributed test, which count each for itself.

@@ -257,8 +257,9 @@ def test_the_study_that_would_be_swept_is_the_one_that_is_compared(archive, tmp_
     run = open_run(str(archive.parent / "night"))
     folders = [tmp_path / "project", tmp_path / "kit"]
     for folder in folders:
-        folder.mkdir()
+        (folder / "teaching").mkdir(parents=True)
         (folder / f"{run.study}.yml").write_text(folder.name)
+        (folder / f"teaching/{run.study}.yml").write_text("teaching")
     again = rerun.plan_again(run, None, 5, fit=False, studies=folders)
     (study,) = (one for one in again.changes if one.subject.startswith("study file"))
     assert hashlib.sha256(b"project").hexdigest()[:12] in study.values[1]

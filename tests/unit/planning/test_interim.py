@@ -209,6 +209,11 @@ def test_a_rule_that_makes_no_sense_is_refused(tmp_path, capsys, stop, message):
     assert message in capsys.readouterr().err
 
 
+def test_a_plan_with_an_analysis_twice_is_refused():
+    with pytest.raises(ValueError, match="each above the one before it"):
+        StopRule.parse_planned({"half_width": 0.05, "looks": [3, 3]})
+
+
 def test_the_last_look_is_the_last_planned_block(tmp_path, capsys):
     (tmp_path / "sort.yml").write_text(changed(stop=STOP, replicates=10))
     output = tmp_path / "run" / "plan.jsonl"

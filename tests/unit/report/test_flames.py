@@ -248,3 +248,5 @@ def test_the_methods_of_each_cell_are_exported_with_their_own_times(run, capsys)
     assert "orders,jms,1,500,sort-worker,org.rackbench.Worker.spin,5" in lines
     assert "orders,soap,1,500,client,a.Call.send,2" in lines
     assert not [line for line in lines if "soap" in line and "spin" in line]
+    times = [float(line.rpartition(",")[2]) for line in lines if ",jms,1,500," in line]
+    assert times == sorted(times, reverse=True) != times[::-1]

@@ -128,6 +128,11 @@ def test_a_plan_states_the_arrival_and_reads_it_back():
     assert "arrival" not in json.loads(captured.line())
 
 
+def test_the_shortest_lead_of_a_study_is_read_from_its_plan():
+    shortest = {"rate": 5, "spacing": "even", "lead_s": 0.5}
+    assert Arrival.parse(shortest) == Arrival(5, "even", 0.5)
+
+
 def test_a_closed_loop_has_the_plan_that_it_always_had():
     plan = make_plan(parse_study((STUDIES / "sort.yml").read_text(), "sort.yml").profile("demo", 5))
     assert all("arrival" not in json.loads(trial.line()) for trial in plan)

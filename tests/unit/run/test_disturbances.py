@@ -73,6 +73,14 @@ def test_each_disturbance_is_named_with_its_node(sealed, change, text):
     assert texts(sealed(interference=nodes)) == [text]
 
 
+def test_what_reaches_its_limit_is_no_disturbance(sealed):
+    at_limits = {
+        **{"load1": [3.0], "steal_percent": 2.0, "cpu_mhz": [2000, 2100], "retransmits": 20},
+        **{"temperature_c": [60.0, 90.0], "discarded_bytes": 2**30},
+    }
+    assert texts(sealed(interference={"client1": CALM | at_limits})) == []
+
+
 @pytest.mark.parametrize(("millis", "share"), [(1100, "11"), (1030, "10.3")])
 def test_long_collections_are_named(sealed, millis, share):
     trial = sealed(gc={"count": 9, "millis": millis}, clock={"elapsed_ns": 10**10})
