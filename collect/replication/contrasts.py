@@ -206,7 +206,7 @@ def _why_untested(
     rows: Sequence[tuple[float, float]],
     ratios: Sequence[float],
 ) -> str:
-    """Return why two cells cannot be told apart, "" where a test can do it if ratios vary."""
+    """Return why two cells are not tested, "" where they are if their ratios vary."""
     if not rows:
         return "no block holds both"
     if len(ratios) < len(rows):  # see Measured.statistic

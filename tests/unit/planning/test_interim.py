@@ -99,6 +99,15 @@ def test_a_run_stops_at_the_first_look_that_is_narrow_and_its_decision_lasts(tmp
     assert {name: status["stop"][name] for name in STOP} == STOP
 
 
+def test_times_that_do_not_vary_end_no_run(tmp_path, capsys):
+    """They are ticks of a clock: how far they are right is unknown."""
+    run = run_of(tmp_path / "night", lambda planned, rng: [10.0] * planned.calls)
+    decisions = due_analyses(run)
+    assert [(one.widest, one.stops) for one in decisions] == [(None, False)] * 3
+    assert main(["look", str(run)]) == 0
+    assert "after 8 blocks" in capsys.readouterr().out
+
+
 def test_a_run_goes_on_in_groups_that_end_at_a_look(tmp_path, capsys):
     run = run_of(tmp_path / "night", wide)
     forget_trials(run, after=2)
