@@ -64,6 +64,7 @@ ORDER = [
     "example",
     "jdks",
     "histories",
+    "older_system",
     "rack",
     "virtual_lab",
 ]
