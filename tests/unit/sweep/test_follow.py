@@ -503,7 +503,7 @@ STOPS = changed(
 @pytest.mark.parametrize(("varies", "event"), [(False, "ended"), (True, None)])
 def test_the_hook_hears_of_the_end_of_a_run_that_stops_and_not_of_a_look(tmp_path, varies, event):
     def times(planned, rng):
-        return [10.0 * (planned.block if varies else 1)] * planned.calls
+        return [10.0 * (planned.block if varies else 1 + planned.block / 1e6)] * planned.calls
 
     make_run(tmp_path / "node", times, profile="paper", study=STOPS, until=4)
     client = Client(tmp_path / "node", tmp_path / "stubs")
