@@ -32,7 +32,7 @@ help:
 	@echo 'make build      build what is deployed        make lint       check the style of everything'
 	@echo 'make docs       build the pages as a site     make reference  write docs/reference from its sources'
 	@echo 'make dist       build a wheel of the analysis, for machines without a clone'
-	@echo 'make test-lab-long  labs killed, workers replaced, machines with a history: about 65 minutes'
+	@echo 'make test-lab-long  labs killed, workers replaced, machines with a history: about 70 minutes'
 	@echo 'make test-faults  kill, cut and fill what a sweep needs: about 40 minutes'
 	@echo 'make test-security  noise, crowds and attacks on every service: about 45 minutes'
 	@echo 'make test-netboot  install a machine with a blank disk over the network, in emulation: about 50 minutes'
