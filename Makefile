@@ -74,7 +74,7 @@ test-beside: .venv/ready test-packages
 test-long: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
 	  'testing without a lab' 1200 '$(MAKE) --no-print-directory test-unit-long' \
-	  'testing in labs' 4000 '$(MAKE) --no-print-directory test-lab-long' \
+	  'testing in labs' 4240 '$(MAKE) --no-print-directory test-lab-long' \
 	  'attacking the services' 2700 '$(MAKE) --no-print-directory test-security' \
 	  'killing, cutting and filling' 2400 '$(MAKE) --no-print-directory test-faults' \
 	  'installing over the network' 3000 '$(MAKE) --no-print-directory test-netboot' \
