@@ -15,8 +15,10 @@ _TOO_LARGE = 2**63
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str")}
 _COLLECTIONS = {"tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 _MERGE, _DATE = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:timestamp"
-STUMBLES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What PyYAML raises besides YAMLError for values, tags and escapes that it cannot convert."""
+# What PyYAML raises besides YAMLError for values, tags and escapes that it cannot convert.
+_STUMBLES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+UNREADABLE = (yaml.YAMLError, RecursionError, *_STUMBLES)
+"""What PyYAML raises for a text that it cannot read."""
 # The core schema of YAML 1.2.
 _NULL = re.compile(r"null|Null|NULL|~|")
 _TRUE, _FALSE = re.compile("true|True|TRUE"), re.compile("false|False|FALSE")
@@ -53,7 +55,7 @@ def parse_yaml(text: str, *, is_recorded: bool = False) -> Any:
         ) from error
     except RecursionError as error:
         raise ValueError("is nested too deeply, or contains itself; reduce the nesting") from error
-    except STUMBLES as error:
+    except _STUMBLES as error:
         line = 1 if loader is None else loader.line + 1
         raise ValueError(
             f"line {line} is not valid YAML ({' '.join(str(error).split())}); correct it"
@@ -111,7 +113,7 @@ class _Loader(yaml.SafeLoader):
             value = super().construct_object(node, deep)
         except (yaml.YAMLError, RecursionError):
             raise
-        except STUMBLES as error:
+        except _STUMBLES as error:
             kind = node.tag.rpartition(":")[2]
             raise _refused(
                 node, f"{_short(node.value)} cannot be read as {kind}; correct or quote it"

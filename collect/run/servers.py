@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from collect.strict_yaml import STUMBLES
+from collect.strict_yaml import UNREADABLE
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -19,7 +19,7 @@ def numbers_of_servers(studies: Path) -> list[int]:
     """
     found: set[int] = set()
     for file in studies.glob("*.y*ml"):
-        with suppress(OSError, RecursionError, yaml.YAMLError, *STUMBLES):
+        with suppress(OSError, *UNREADABLE):
             found.update(_servers_in(yaml.load(file.read_bytes(), Loader=_LOADER)))  # noqa: S506 - a safe one
     return sorted(found)
 

@@ -26,7 +26,7 @@ from collect.front.sweeping import Sweeping, demand_names
 from collect.run.directory import check_name
 from collect.run.plan import is_planned
 from collect.run.study import find_study
-from collect.strict_yaml import STUMBLES
+from collect.strict_yaml import UNREADABLE
 from collect.sweep.names import runs_of
 
 RUNNER = "rackbench-runner.service"
@@ -160,7 +160,7 @@ def _variables_in(setting: str, checkout: Path) -> set[str]:
             content = yaml.safe_load(setting)
         else:
             content = {word.partition("=")[0]: word for word in shlex.split(setting)}
-    except (OSError, yaml.YAMLError, *STUMBLES):
+    except (OSError, *UNREADABLE):
         return set()  # Ansible refuses it, or alone can read it
     return set(map(str, content)) if isinstance(content, dict) else set()
 

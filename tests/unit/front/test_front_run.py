@@ -57,7 +57,15 @@ def test_what_cannot_be_swept_is_refused_in_one_sentence(checkout, words, reason
 
 @pytest.mark.parametrize(
     "setting",
-    ["run_note=other", "note='run=other'", '{"note": "run"}', "[1", "a='", "{a: !!bool maybe}"],
+    [
+        "run_note=other",
+        "note='run=other'",
+        '{"note": "run"}',
+        "[1",
+        "a='",
+        "{a: !!bool maybe}",
+        "[" * 5000,
+    ],
 )
 def test_variables_that_choose_no_run_reach_the_sweep(checkout, setting):
     checkout.have(workers=5)
