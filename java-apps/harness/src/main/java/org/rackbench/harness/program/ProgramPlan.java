@@ -91,16 +91,17 @@ public final class ProgramPlan {
    * out of the client's directory.
    */
   public void check(Manifest manifest) throws IOException {
-    fill(manifest);
     List<String> words = new ArrayList<>();
     for (String word : manifest.command()) {
-      words.add(filled(word, name -> isOfLab(name) ? "{" + name + "}" : value(manifest, name)));
+      words.add(filled(word, name -> valueOfStudy(manifest, name)));
     }
     manifest.check(words);
   }
 
-  private static boolean isOfLab(String name) {
-    return OF_LAB.stream().anyMatch(name::startsWith);
+  /** Returns a value of the study; one of the lab, which the plan must have too, stays a name. */
+  private String valueOfStudy(Manifest manifest, String name) {
+    String value = value(manifest, name);
+    return OF_LAB.stream().anyMatch(name::startsWith) ? "{" + name + "}" : value;
   }
 
   /**
