@@ -16,6 +16,8 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.rackbench.harness.trial.CallLog;
 
 /** The outcomes of trials, by real runner processes and real trial JVMs. */
@@ -247,23 +249,15 @@ class RunnerOutcomeTest {
     assertEquals(1, bench.trial("t1").get("attempt"));
   }
 
-  @Test
-  void aClientThatEndsItsJvmWithoutAResultIsAFailedTrial() throws Exception {
-    bench.plan("t1", "end");
+  @ParameterizedTest
+  @CsvSource({"end, 0", "end-full, 5"})
+  void aClientThatEndsItsJvmWithoutAResultIsAFailedTrial(String part, int status) throws Exception {
+    bench.plan("t1", part);
     bench.plan("t2", "ok");
     Bench.Ended runner = bench.runner();
     assertEquals(0, runner.status(), runner.output());
-    assertOutcome("t1", "failed", "the JVM ended with status 0 before it left a result");
-    assertOutcome("t2", "ok", "");
-  }
-
-  @Test
-  void aClientThatEndsItsJvmAsAFullDiskWouldIsAFailedTrial() throws Exception {
-    bench.plan("t1", "end-full");
-    bench.plan("t2", "ok");
-    Bench.Ended runner = bench.runner();
-    assertEquals(0, runner.status(), runner.output());
-    assertOutcome("t1", "failed", "the JVM ended with status 5 before it left a result");
+    String reason = "the JVM ended with status %d before it left a result".formatted(status);
+    assertOutcome("t1", "failed", reason);
     assertEquals(List.of("calls.csv", "trial.json"), names("t1"));
     assertOutcome("t2", "ok", "");
   }
