@@ -5,6 +5,7 @@ import io
 import sys
 
 _INTERRUPTED = 130  # as collect.commands.guard has it
+_RAISING = {"strict", "surrogateescape"}
 
 
 def collect() -> int:
@@ -19,8 +20,9 @@ def rackbench() -> int:
 
 def _run(module: str) -> int:
     try:
-        # A terminal whose encoding lacks a character shows a question mark.
-        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # A terminal whose encoding lacks a character shows a question mark. Python handles it by
+        # surrogateescape in the locales C and POSIX, which raises an error as strict does.
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in _RAISING:
             sys.stdout.reconfigure(errors="replace")
         code: int = importlib.import_module(module).main()
     except KeyboardInterrupt:

@@ -170,6 +170,19 @@ def test_a_terminal_without_unicode_gets_the_table_with_question_marks(tmp_path)
     assert b"\n?  " in done.stdout
 
 
+@pytest.mark.parametrize(("program", "locale"), [("collect", "C"), ("collect.front", "POSIX")])
+def test_the_locale_c_without_unicode_gets_the_table_with_question_marks(tmp_path, program, locale):
+    done = subprocess.run(
+        [sys.executable, "-m", program, "power", "sample-sort"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "0", "LC_ALL": locale},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"blocks for ?5 %" in done.stdout
+
+
 @pytest.mark.parametrize("program", [start.collect, start.rackbench])
 def test_ctrl_c_during_imports_ends_in_silence(program, monkeypatch):
     def interrupted(name):
