@@ -15,6 +15,8 @@ from collect.errors import InputError
 
 MIB = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_OF_SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini", ".directory"}
+_OF_FINDER = "__MACOSX"
 
 
 class NoRoomError(InputError):
@@ -81,6 +83,18 @@ def make_directory(path: Path) -> None:
     make_directory(path.parent)
     path.mkdir(exist_ok=True)
     flush(path.parent)
+
+
+def is_of_system(path: str) -> bool:
+    """Return whether a path is what file managers add to folders: nobody's data."""
+    *folders, name = path.split("/")
+    return name in _OF_SYSTEMS or name.startswith("._") or _OF_FINDER in folders
+
+
+def listed(directory: Path) -> list[Path]:
+    """Return what is in a directory, sorted, without hidden names and what file managers add."""
+    names = sorted(path.name for path in directory.iterdir())
+    return [directory / n for n in names if not (n.startswith(".") or is_of_system(n))]
 
 
 def flush(path: Path) -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from collect.errors import InputError
+from collect.files import listed
 from collect.project import results
 from collect.run.cell import Cell, Level, level_rank
 from collect.run.plan import PlannedTrial, in_order, read_plan
@@ -110,11 +111,8 @@ class Run:
         return self.directory / "trials"
 
     def directories(self) -> list[Path]:
-        """Everything in the trials directory, sorted, without names that begin with a dot."""
-        if not self.trials_directory.is_dir():
-            return []
-        names = sorted(path.name for path in self.trials_directory.iterdir())
-        return [self.trials_directory / name for name in names if not name.startswith(".")]
+        """The directories of trials, sorted, and what else is among them (see `listed`)."""
+        return listed(self.trials_directory) if self.trials_directory.is_dir() else []
 
     @property
     def varied(self) -> set[str]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from collect.cells.analysis import Analysis
 from collect.exchange.archive.manifest import kit_version
+from collect.files import listed
 from collect.replication.replicate import replicate
 from collect.report.provenance import Fact, facts_of, nodes_of
 from collect.run.verify import Finding
@@ -46,7 +47,7 @@ def _described(analysis: Analysis, findings: Sequence[Finding]) -> dict[str, obj
         "outcomes": _counted(Counter(trial.outcome for trial in trials)),
         "verdicts": _counted(verdicts),
         "span": in_words(span.total_seconds()),
-        "bytes": sum(f.stat().st_size for t in trials for f in t.directory.iterdir()),
+        "bytes": sum(f.stat().st_size for t in trials for f in listed(t.directory)),
         "facts": [Fact(fact.name, _line(fact.text)) for fact in facts_of(analysis)],
         "findings": [_line(f.text) for f in findings if f.kind != "missing"],
         "columns": columns,

@@ -19,8 +19,6 @@ RUNS = "runs"
 """The directory that holds each run under its name."""
 LONGEST_MANIFEST = 64 << 20
 _NAME_BYTES = 255
-_OF_SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini", ".directory"}
-_OF_FINDER = "__MACOSX"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -53,12 +51,6 @@ def is_safe(path: str) -> bool:
         and not set(path) & set('\\:"<>|?*')
         and all(part not in {"", ".", ".."} and len(part.encode()) <= _NAME_BYTES for part in parts)
     )
-
-
-def is_of_system(path: str) -> bool:
-    """Return whether a path is what file managers add to folders: nobody's data."""
-    *folders, name = path.split("/")
-    return name in _OF_SYSTEMS or name.startswith("._") or _OF_FINDER in folders
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from collect.exchange.archive.manifest import (
 )
 from collect.exchange.archive.signature import sign
 from collect.exchange.archive.unpack import DIGEST_BYTES, digest_of
-from collect.files import beside, check_output
+from collect.files import beside, check_output, listed
 from collect.logs.calls import Progress
 from collect.proof.check import prove
 from collect.report.page import write_report
@@ -164,7 +164,7 @@ def _files(stage: Path, runs: Sequence[Run]) -> Iterator[tuple[str, Path]]:
         found = [run.directory / name for name in (*_OF_A_RUN, "study.yml", "cells.csv")]
         for directory in run.directories():
             if directory.name in planned:
-                found += sorted(f for f in directory.iterdir() if not f.name.startswith("."))
+                found += listed(directory)
         for file in found:
             if not file.exists():
                 continue

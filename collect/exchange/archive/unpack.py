@@ -33,11 +33,10 @@ from collect.exchange.archive.manifest import (
     SIGNATURE,
     Manifest,
     NewerArchiveError,
-    is_of_system,
     is_safe,
 )
 from collect.exchange.archive.signature import signer_of
-from collect.files import ask_for, is_full
+from collect.files import ask_for, is_full, is_of_system
 
 DIGEST_BYTES = 64
 """An archive ends with a zip comment: the SHA-256, in hexadecimal, of all bytes before it."""

@@ -107,6 +107,16 @@ def test_the_same_run_gives_the_same_bytes_wherever_it_lies(signed, night, key, 
     assert again.read_bytes() == signed.read_bytes()
 
 
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini"])
+def test_what_file_managers_add_to_a_run_is_not_packed(signed, night, key, tmp_path, name):
+    copy = shutil.copytree(night, tmp_path / "night")
+    for directory in (copy, copy / "trials", *(copy / "trials").iterdir()):
+        (directory / name).write_bytes(b"1")
+    again = tmp_path / "again.zip"
+    assert main(["archive", str(copy), "-o", str(again), "--sign", str(key)]) == 0
+    assert again.read_bytes() == signed.read_bytes()
+
+
 def test_an_archive_is_packed_where_temporary_files_lie_behind_a_link(
     signed, night, key, tmp_path, monkeypatch
 ):
