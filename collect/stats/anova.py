@@ -324,7 +324,7 @@ def _check_spelling(what: str, levels: Sequence[str]) -> None:
         first, why = texts.setdefault(as_printed(level), level), "look like one"
         if first == level:
             try:
-                first, why = numbers.setdefault(float(level), level), "are one number"
+                first, why = numbers.setdefault(_parsed(level), level), "are one number"
             except ValueError:
                 continue
         if first != level:
@@ -335,12 +335,19 @@ def _check_spelling(what: str, levels: Sequence[str]) -> None:
 
 def _number(text: str | None, where: str, column: str) -> float:
     try:
-        value = float(text or "")
+        value = _parsed(text or "")
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):
         raise InputError(f"{where}: {column} is {text!r}, not a number; correct or remove the line")
     return value
+
+
+def _parsed(text: str) -> float:
+    """Return the number that a text is; raises ValueError. To Python, 1_1 is one, too."""
+    if "_" in text:
+        raise ValueError
+    return float(text)
 
 
 def _level(text: str | None, where: str, column: str) -> str:

@@ -307,6 +307,12 @@ def test_spaces_after_commas_belong_to_nothing(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)[0]["F"] == pytest.approx(9.8)
 
 
+def test_digits_with_an_underscore_are_a_level_of_their_own(tmp_path, capsys):
+    file = write(tmp_path / "a.csv", "a,y\n1_1,1\n1_1,2\n11,4\n11,6\n")
+    assert main(["anova", file, "--response", "y", "--factor", "a", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["df"] == 1
+
+
 @pytest.mark.parametrize(
     ("text", "extra", "part"),
     [
@@ -329,6 +335,7 @@ def test_spaces_after_commas_belong_to_nothing(tmp_path, capsys):
         ("a,y\nx,1\nx,1\nz,2\nz,2\n", [], "F needs variance within cells"),
         ("a,b,y\nx,u,1\nx,u,slow\n", [], "line 3: y is 'slow', not a number"),
         ("a,b,y\nx,u,1\nz,u,nan\n", [], "line 3: y is 'nan'"),
+        ("a,b,y\nx,u,1\nz,u,1_1\n", [], "line 3: y is '1_1', not a number"),
         ("a,b,y\nx,u,1\n,u,2\n", [], "line 3: a is empty"),
         ("a,b,y\nx,u,1\nz\n", [], "line 3: y is None"),
         ("a,b,y\nx,u,1\nx,u,2\n", [], "factor 'a' has one level, 'x'"),
