@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from collect.csv_fields import long_fields
+from collect.csv_fields import LONGEST_FIELD, long_fields
 from collect.errors import InputError
 from collect.printable import printable
 from collect.run.trials import LONGEST_NS, STATUSES, YEARS
@@ -165,6 +165,11 @@ def _blocks(path: Path, text: Iterator[str]) -> list[dict[str, Samples]]:
     if header.lstrip().startswith("<"):
         raise InputError(
             f"{path}: is XML; let JMeter write CSV (jmeter.save.saveservice.output_format=csv)"
+        )
+    if len(header) > LONGEST_FIELD:
+        raise InputError(
+            f"{path}: line 1 has more than {LONGEST_FIELD} characters, so it is no header; name a "
+            "CSV log of JMeter"
         )
     delimiter = _delimiter(header)
     columns = _columns(path, header, delimiter)

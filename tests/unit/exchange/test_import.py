@@ -11,6 +11,7 @@ from trial_layout import faults_below
 from collect.cells.analysis import analyse
 from collect.cells.cells import write_cells
 from collect.cli import main
+from collect.csv_fields import LONGEST_FIELD
 from collect.errors import InputError
 from collect.exchange.calls import JTL_COLUMNS
 from collect.exchange.jtl import read_jtl
@@ -840,6 +841,15 @@ def test_a_file_that_is_no_log_is_one_message_and_no_run(content, part, capsys):
     assert part in message
     assert "Traceback" not in message
     assert not Path("results").exists()
+
+
+def test_a_line_too_long_for_a_header_is_one_message(capsys):
+    Path("a.jtl").write_bytes(b"x" * (LONGEST_FIELD + 1))
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 2
+    assert capsys.readouterr().err == (
+        "collect: a.jtl: line 1 has more than 67108864 characters, so it is no header; name a CSV "
+        "log of JMeter\n"
+    )
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
