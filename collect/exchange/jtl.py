@@ -252,8 +252,8 @@ def _row(columns: Sequence[str], values: Sequence[str]) -> dict[str, str]:
 
 
 def _add(samples: Samples, row: Mapping[str, str]) -> None:
-    started_ms = _natural(row, "timeStamp", _END_MS)
-    elapsed_ms = _natural(row, "elapsed", LONGEST_MS)
+    started_ms = _natural(row, "timeStamp", _END_MS, " ms")
+    elapsed_ms = _natural(row, "elapsed", LONGEST_MS, " ms")
     _check_time(started_ms, elapsed_ms)
     _check_single(row)
     sent, received = (_size(row, name) for name in ("sentBytes", "bytes"))
@@ -315,7 +315,7 @@ def _status(row: Mapping[str, str]) -> str:
     return "wrong" if row.get("failureMessage") else "error"
 
 
-def _natural(row: Mapping[str, str], name: str, most: int) -> int:
+def _natural(row: Mapping[str, str], name: str, most: int, unit: str = "") -> int:
     text = row[name]
     if not (text.isascii() and text.isdigit()):
         if name != "timeStamp":
@@ -327,7 +327,7 @@ def _natural(row: Mapping[str, str], name: str, most: int) -> int:
             f"({_IN_MS})"
         )
     if len(text) > len(str(most)) or int(text) > most:
-        said = f"has the {name} {printable(text, 40)}, which is more than {most} ms"
+        said = f"has the {name} {printable(text, 40)}, which is more than {most}{unit}"
         if name != "timeStamp":
             raise ValueError(said)
         raise _OtherLogError(f"{said} since 1970; let JMeter write milliseconds ({_IN_MS})")

@@ -804,6 +804,7 @@ def test_a_log_with_the_needed_columns_alone_has_unknown_bytes():
         ({"timeStamp": str(10**18)}, "which is more than"),
         ({"success": "maybe"}, "neither true nor false"),
         ({"bytes": "many"}, "has the bytes 'many'"),
+        ({"bytes": 2**63}, f"has the bytes {2**63}, which is more than {2**62}; a torn"),
     ],
 )
 def test_a_sample_that_cannot_be_used_is_named_by_its_line(changes, part, capsys):
