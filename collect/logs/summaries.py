@@ -255,7 +255,7 @@ def _ends(columns: Columns, rows: NDArray[np.intp]) -> NDArray[np.int64]:
 def _mean_size(sizes: NDArray[np.int64]) -> float | None:
     """Return the mean of the known sizes; a client writes an unknown size as a negative number."""
     known = sizes[sizes >= 0]
-    return float(known.sum() / len(known)) if len(known) else None
+    return float(known.mean()) if len(known) else None
 
 
 def _course(times: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -789,6 +789,13 @@ def test_a_log_with_the_needed_columns_alone_has_unknown_bytes():
     assert cell.bytes_of("request_bytes") is None
 
 
+def test_the_mean_of_the_largest_sizes_is_one_of_them():
+    write("a.jtl", [sample(place, bytes=2**62) for place in range(3)])
+    assert main(["import", "jtl", "a.jtl", "--run", "jm"]) == 0
+    (cell,) = analyse(open_run("jm")).cells
+    assert cell.bytes_of("response_bytes") == 2**62
+
+
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
