@@ -33,6 +33,9 @@ final class CallFile implements Closeable {
   /** No call over a network is shorter, in nanoseconds; lower values have another unit. */
   static final long SHORTEST = 10_000;
 
+  /** No request or response is longer, in bytes. */
+  private static final long LONGEST = 1L << 40;
+
   /** Share of the planned rate by which the rate of an open loop may differ, beyond chance. */
   private static final double RATE_SHARE = 0.05;
 
@@ -142,6 +145,13 @@ final class CallFile implements Closeable {
           "%s: the call began %.3f s after the start of the command, which ran for %.3f s; times"
                   .formatted(where, ((double) call.start() - from) / 1e9, nanos() / 1e9)
               + " must be those of this node's clock, since 1970");
+    }
+    for (long size : new long[] {call.requestBytes(), call.responseBytes()}) {
+      if (size < Call.NONE || size > LONGEST) {
+        throw new UnreadableOutput(
+            "%s: a request or response has %d bytes; write from 0 to %d"
+                .formatted(where, size, LONGEST));
+      }
     }
     if (arrival != null && call.due() == Call.NONE && !call.isWarmup()) {
       throw new UnreadableOutput(

@@ -28,7 +28,7 @@ final class Wrk implements Form.Reader {
       Pattern.compile("(?m)^ +([0-9]{1,18}) requests in " + TIME + ",");
 
   private static final Pattern RATE =
-      Pattern.compile("(?m)^Requests/sec: +([0-9]+(?:\\.[0-9]+)?)$");
+      Pattern.compile("(?m)^Requests/sec: +([0-9]{1,18}(?:\\.[0-9]+)?)$");
 
   private static final Pattern BAD =
       Pattern.compile("(?m)^ +(Socket errors: .*[1-9].*|Non-2xx or 3xx responses: [0-9]+)$");
@@ -61,18 +61,18 @@ final class Wrk implements Form.Reader {
           "wrk ran for %.1f s, but the command for %.1f s".formatted(seconds, calls.nanos() / 1e9));
     }
     double rate = Double.parseDouble(found(RATE, printed, "Requests/sec").group(1));
-    double mean = millis(latency.group(1), latency.group(2));
+    double mean = time(latency, 1, calls);
     if (requests == 0 || rate <= 0 || mean <= 0) {
       throw new UnreadableOutput("no request was answered");
     }
     Double p50 = null;
     Double p99 = null;
     for (Matcher one = PERCENTILE.matcher(printed); one.find(); ) {
-      double millis = millis(one.group(2), one.group(3));
+      double millis = time(one, 2, calls);
       p50 = one.group(1).equals("50") ? Double.valueOf(millis) : p50;
       p99 = one.group(1).equals("99") ? Double.valueOf(millis) : p99;
     }
-    double longest = millis(latency.group(5), latency.group(6));
+    double longest = time(latency, 5, calls);
     return new Summary(requests, mean, p50, p99, longest, rate);
   }
 
@@ -83,6 +83,17 @@ final class Wrk implements Form.Reader {
       throw new UnreadableOutput("it has no line of wrk with '%s'".formatted(what));
     }
     return matcher;
+  }
+
+  /** Returns a time of calls in milliseconds, which is no longer than the command ran. */
+  private static double time(Matcher printed, int group, CallFile calls) throws UnreadableOutput {
+    double millis = millis(printed.group(group), printed.group(group + 1));
+    if (millis > calls.nanos() / 1e6 + 1e3) {
+      throw new UnreadableOutput(
+          "a call took %.1f s, but the command ran for %.1f s"
+              .formatted(millis / 1e3, calls.nanos() / 1e9));
+    }
+    return millis;
   }
 
   private static double millis(String number, String unit) {

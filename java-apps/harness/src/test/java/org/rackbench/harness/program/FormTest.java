@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rackbench.harness.trial.Arrival;
 
 /** Outputs of programs in each form, good and bad. */
@@ -301,6 +302,19 @@ class FormTest {
         rows.stream().map(row -> row.replaceAll(".*,", "")).toList());
   }
 
+  @ParameterizedTest
+  @ValueSource(longs = {-2, Long.MIN_VALUE, (1L << 40) + 1, Long.MAX_VALUE})
+  void aSizeThatNoMessageHasIsRefused(long size) throws Exception {
+    for (String sizes : List.of(size + ",1", "1," + size)) {
+      String output = "%d,200,10,%s,,,,0,GET,u,\n".formatted(BEGIN, sizes);
+      assertEquals(
+          "line 1: a request or response has %d bytes; write from 0 to %d"
+              .formatted(size, 1L << 40),
+          refusal(Form.VEGETA, output));
+    }
+    read(Form.VEGETA, null, "%d,200,10,-1,%d,,,,0,GET,u,\n".formatted(BEGIN, 1L << 40));
+  }
+
   @Test
   void whatWrkPrintsIsASummaryUnlessCallsFailed() throws Exception {
     String output =
@@ -339,6 +353,13 @@ class FormTest {
     assertTrue(refusal(Form.WRK, output + output).contains("two results of wrk"));
     assertTrue(
         refusal(Form.WRK, output.replace("2.00s,", "1.00m,")).contains("wrk ran for 60.0 s"));
+    for (String time : List.of("1.05ms", "20.05ms")) {
+      assertEquals(
+          "a call took 60.0 s, but the command ran for 20.0 s",
+          refusal(Form.WRK, output.replace(time, "1.00m")));
+    }
+    String endless = output.replace("3029.28", "9".repeat(400));
+    assertEquals("it has no line of wrk with 'Requests/sec'", refusal(Form.WRK, endless));
   }
 
   private static String hdr(double begin, long unit, long... micros) {
