@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,22 @@ def start(kit: Kit, command: Sequence[str], name: str) -> Process:
             start_new_session=True,
         )
     return Process(popen.pid, _born(popen.pid), log, events, popen, tuple(command))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C, and what is treated like it, until the end of the block."""
+    ending = [n for n in signal.Signals if signal.getsignal(n) is signal.default_int_handler]
+    came: list[int] = []
+    for number in ending:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.default_int_handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def converse(kit: Kit, command: Sequence[str], name: str) -> Process:

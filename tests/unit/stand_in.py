@@ -1,7 +1,9 @@
 """A checkout with stand-ins for Ansible's programs, which say what a test tells them to."""
 
+import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +62,19 @@ def failed(node, reason, task="role : Install | Get it"):
 
 def end(*, ok=True, **changed):
     return {"event": "end", "ok": ok, "changed": changed}
+
+
+def interrupt_after(monkeypatch, name):
+    """Send Ctrl-C when this function has returned."""
+    module, _, function = name.rpartition(".")
+    called = getattr(importlib.import_module(module), function)
+
+    def interrupted(*arguments):
+        value = called(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        return value
+
+    monkeypatch.setattr(name, interrupted)
 
 
 class StandIn:

@@ -20,7 +20,7 @@ from collect.files import expanded
 from collect.front.inventory import Inventory, read_inventory
 from collect.front.kit import Kit, add_kit, kit_of
 from collect.front.play import Course, Play, begin, explain, follow
-from collect.front.process import remember, remembered
+from collect.front.process import remember, remembered, uninterrupted
 from collect.front.screen import Screen
 from collect.front.sweeping import Sweeping, demand_names
 from collect.run.directory import check_name
@@ -89,24 +89,29 @@ def run(options: argparse.Namespace) -> int:
     sweeping = Sweeping(runs)
     sweep = Play("sweep.yml", _variables(options), progress=sweeping)
     screen = Screen()
-    if process := remembered(runs):
-        if process.command and process.command != tuple(sweep.command(kit)):
-            raise InputError(
-                f"another process sweeps these runs: {shlex.join(process.command)}; give the same "
-                f"options to attach, or stop that sweep first: kill -INT -{process.pid}"
-            )
-        screen.text(f"attached to the running sweep, process {process.pid}; log: {process.log}")
-        course = Course(sweep, process)
-    else:
-        inventory = read_inventory(kit)
-        inventory.demand_bench()
-        _demand_plans(options, inventory, named, runs)
-        course = begin(kit, sweep, screen)
-        remember(runs, course.process)
-        screen.text("Ctrl-C detaches; the sweep goes on, and the same command attaches again")
+    course = None
     try:
+        if process := remembered(runs):
+            if process.command and process.command != tuple(sweep.command(kit)):
+                raise InputError(
+                    f"another process sweeps these runs: {shlex.join(process.command)}; give the "
+                    f"same options to attach, or stop that sweep first: kill -INT -{process.pid}"
+                )
+            course = Course(sweep, process)
+            screen.text(f"attached to the running sweep, process {process.pid}; log: {process.log}")
+        else:
+            inventory = read_inventory(kit)
+            inventory.demand_bench()
+            _demand_plans(options, inventory, named, runs)
+            with uninterrupted():
+                course = begin(kit, sweep, screen)
+                remember(runs, course.process)
+            screen.text("Ctrl-C detaches; the sweep goes on, and the same command attaches again")
         follow([course], screen, lambda known_s: known_s)
     except KeyboardInterrupt:
+        if course is None:
+            screen.text("nothing was started")
+            return INTERRUPTED
         screen.text(
             f"detached; the sweep goes on as process {course.process.pid}\n"
             f"attach again: {options.again}\nstop it:      kill -INT -{course.process.pid}\n"

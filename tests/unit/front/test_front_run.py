@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from machine import wait_for
-from stand_in import ROOT, end, failed, play
+from stand_in import ROOT, end, failed, interrupt_after, play
 from synthetic import make_run, sort_times
 
 from collect.front import process
@@ -207,6 +207,32 @@ def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     assert second.returncode == 0, said
     assert len(checkout.called) == 1
     assert not (checkout.root / "stopped").exists()
+
+
+def test_ctrl_c_before_the_sweep_starts_tells_that_nothing_was_started(
+    checkout, monkeypatch, capsys
+):
+    checkout.have(workers=5)
+    interrupt_after(monkeypatch, "collect.front.commands.run._demand_plans")
+    assert main(["run", "sort"]) == 130
+    assert capsys.readouterr().out == "nothing was started\n"
+    assert checkout.called == []
+
+
+@pytest.mark.parametrize("moment", ["play.start", "commands.run.remember"])
+def test_ctrl_c_while_the_sweep_starts_detaches(checkout, moment, monkeypatch, capsys):
+    checkout.have(workers=5)
+    checkout.tell(sweep=[play("Sweep"), end()])
+    (checkout.root / "hold").touch()
+    interrupt_after(monkeypatch, f"collect.front.{moment}")
+    assert main(["run", "sort"]) == 130
+    said = capsys.readouterr().out
+    assert re.match(r"detached; the sweep goes on as process \d+\nattach again: ", said)
+    second = checkout.start("run", "sort")
+    assert second.stdout.readline().startswith("attached to the running sweep")
+    (checkout.root / "hold").unlink()
+    assert second.wait(timeout=20) == 0
+    assert len(checkout.called) == 1
 
 
 def test_the_log_of_a_sweep_that_may_still_run_is_kept(tmp_path, monkeypatch):
