@@ -11,7 +11,7 @@ from collect.commands.guard import INTERRUPTED
 from collect.counts import show_count
 from collect.front.estimates import Estimates
 from collect.front.kit import Kit
-from collect.front.process import Events, Process, converse, last_words, start
+from collect.front.process import Events, Process, converse, last_words, start, uninterrupted
 from collect.front.screen import Screen, clock
 from collect.printable import printable
 from collect.time_left import in_words
@@ -130,7 +130,8 @@ def play(kit: Kit, stages: Sequence[Sequence[Play]], again: str) -> int:
         courses: list[Course] = []
         try:
             for one in stage:
-                courses.append(begin(kit, one, screen))
+                with uninterrupted():
+                    courses.append(begin(kit, one, screen))
             follow(courses, screen, estimates.left)
         except KeyboardInterrupt:
             _interrupted(courses, screen, again)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from machine import wait_for
 from rich.console import Console
-from stand_in import ROOT, end, failed, play
+from stand_in import ROOT, end, failed, interrupt_after, play
 
 from collect.front.cli import main
 from collect.front.commands import demo, lab
@@ -301,6 +301,14 @@ def test_ctrl_c_stops_the_playbook_and_says_how_to_go_on(checkout, number):
     assert "stopped in: Prepare every node" in said
     assert "continue with: rackbench site --yes" in said
     assert (checkout.root / "stopped").exists()
+
+
+def test_ctrl_c_while_a_playbook_starts_stops_it(checkout, monkeypatch, capsys):
+    checkout.tell(verify=[play("Compare the nodes"), end()])
+    (checkout.root / "hold").touch()
+    interrupt_after(monkeypatch, "collect.front.play.start")
+    assert main(["verify"]) == 130
+    assert "stopping verify.yml" in capsys.readouterr().out
 
 
 def test_a_terminal_of_60_columns_and_no_colour(monkeypatch):
