@@ -17,8 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OUTSIDE = "repository"
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 _CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
-WORKER = "assets/javascripts/frame-worker.js"
-_SHIM = re.compile(r'src="https:[^"]*/iframe-worker/shim"')
+WORKER = "assets/javascripts/iframe-worker.js"  # mkdocs.yml has it, too
 _FROM_OUTSIDE = re.compile(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(?:https?:)?//[^"]*"')
 _REMOTE = ("http:", "https:", "mailto:", "#", "/")
 
@@ -113,9 +112,7 @@ def _on_site(target: str) -> str | None:
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Load the theme's one script of another host from the site; refuse any other such file."""
-    own = relpath(WORKER, str(PurePosixPath(page.file.dest_uri).parent))
-    output = _SHIM.sub(f'src="{own}"', output)
+    """Refuse a file of another host."""
     if found := _FROM_OUTSIDE.search(output):
         raise PluginError(f"{page.file.src_uri}: {found[0]} comes from another host; remove it")
     return output
