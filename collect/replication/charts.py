@@ -238,7 +238,7 @@ def script() -> str:
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     kept = caches / "rackbench" / f"charts-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}.js"
     with suppress(OSError):
-        return kept.read_text()
+        return kept.read_text(encoding="utf-8")
     bundle = vl_convert.javascript_bundle(begin)
     with suppress(OSError):
         write_text(kept, bundle)

@@ -183,6 +183,19 @@ def test_the_locale_c_without_unicode_gets_the_table_with_question_marks(tmp_pat
     assert b"blocks for ?5 %" in done.stdout
 
 
+def test_the_library_of_charts_that_is_kept_is_read_in_the_locale_c(tmp_path):
+    code = (
+        "from collect.replication.charts import script; made = script(); script.cache_clear(); "
+        "assert script() == made"
+    )
+    locale = {"PYTHONUTF8": "0", "LC_ALL": "C", "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **locale}, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0
+    assert list(tmp_path.glob("rackbench/charts-*.js"))
+
+
 @pytest.mark.parametrize("program", [start.collect, start.rackbench])
 def test_ctrl_c_during_imports_ends_in_silence(program, monkeypatch):
     def interrupted(name):
