@@ -18,7 +18,7 @@ from collect.run.cell import Cell
 from collect.run.plan import PlannedTrial
 from collect.run.trials import Trial
 from collect.run.warmup import Warmup, bounds_of
-from collect.stats.estimates import geometric_t
+from collect.stats.estimates import ROUNDING, geometric_t
 from collect.stats.sample_size import Matrix, Spread, shared_across, shared_variance
 
 _ROUNDING_S = 1
@@ -89,10 +89,10 @@ def _call_s(planned: PlannedTrial, service_ms: float) -> float:
 class Pilot:
     """A pilot run. `start_s` is a start of the services and their warming, None if there was none.
 
-    `unusable` says of each cell without two trials that count why it cannot be planned. `change_s`
-    is what a change of the nodes' setting inside a block costs in the middle, in seconds, beyond
-    the usual pause and the starts of services; None where none was seen. `across` is what cells
-    that need different services have in common in a block.
+    `unusable` says of each cell without a variance between trials why it cannot be planned.
+    `change_s` is what a change of the nodes' setting inside a block costs in the middle, in
+    seconds, beyond the usual pause and the starts of services; None where none was seen. `across`
+    is what cells that need different services have in common in a block.
     """
 
     cells: Mapping[Cell, PilotCell]
@@ -146,8 +146,10 @@ def read_pilot(analysis: Analysis) -> Pilot:
     usable = [cell for cell in analysis.cells if cell.cell not in unusable]
     if not usable:
         raise InputError(
-            f"{run.name}: no cell has counted trials in two blocks, so the variance between trials "
-            "is unknown; sweep a pilot of at least 2 blocks, better 5"
+            f"{run.name}: no cell shows a variance between trials: "
+            f"{'; '.join(dict.fromkeys(unusable.values()))}. So the number of blocks that a night "
+            "needs is unknown; sweep a pilot of at least 2 blocks, better 5, and of more calls a "
+            "trial if the clock is too coarse"
         )
     shared = _shared(usable, planned, plots)
     cost = starts.cost(analysis.trials)
@@ -172,6 +174,9 @@ def _useless(cell: CellResult) -> str:
         return f"{len(means) or 'no'} trial{'s' * (not means)} counted ({cell.outcome})"
     if min([*means, *cell.samples.values()]) <= 0:
         return "a mean is 0 ms, below the resolution of the clock"
+    is_tied = np.ptp(means) <= ROUNDING * min(means)
+    if is_tied and not any(trial.calls.variance_ms2 for trial in _judged(cell).counted):
+        return "all its times are equal, as on a coarse clock"
     return ""
 
 

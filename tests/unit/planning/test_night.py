@@ -138,13 +138,31 @@ def test_what_cannot_be_planned_is_refused_with_the_reason(pilot, capsys, argume
     assert message in capsys.readouterr().err
 
 
-def test_a_pilot_that_does_not_vary_plans_intervals_of_no_length(tmp_path, capsys):
-    """The variance of the logs of six times 10 ms is that of their rounding."""
+@pytest.mark.parametrize("more", [[], ["--contrast", "transport"]])
+def test_a_pilot_that_does_not_vary_plans_nothing(tmp_path, capsys, more):
     few = {"transport": ["soap", "jms"], "servers": [1], "integers": [500]}
     study = changed(replicates=6, factors=few)
-    make_run(tmp_path / "pilot", lambda p, rng: [10.0] * p.calls, study=study, profile="paper")
+    make_run(tmp_path / "pilot", lambda p, rng: [0.3] * p.calls, study=study, profile="paper")
+    assert main(["power", str(tmp_path / "pilot"), *more]) == 2
+    refused = capsys.readouterr().err
+    assert "all its times are equal, as on a coarse clock" in refused
+    assert "of more calls a trial if the clock is too coarse" in refused
+
+
+def test_a_cell_that_does_not_vary_is_not_planned_and_one_whose_calls_vary_is(tmp_path, capsys):
+    def times(planned, rng):
+        level = {500: rng.normal(10, 0.1), 5000: 10.0, 50000: 10.0}[planned.factors["integers"]]
+        step = planned.factors["integers"] == 50000
+        return [level - step, level + step] * (planned.calls // 2)
+
+    few = {"transport": ["soap"], "servers": [1], "integers": [500, 5000, 50000]}
+    study = changed(replicates=6, factors=few)
+    make_run(tmp_path / "pilot", times, study=study, profile="paper")
     code, found = power(capsys, tmp_path / "pilot")
-    assert (code, found["best"]["night"]["half_width"]) == (0, 0.0)
+    assert code == 0
+    assert [cell["factors"]["integers"] for cell in found["cells"]] == [500, 50000]
+    assert [cell["factors"]["integers"] for cell in found["lacking"]] == [5000]
+    assert all(one["best"]["detectable"] > 1e-6 for one in found["quantities"])
 
 
 def test_one_block_is_no_pilot(tmp_path, capsys):

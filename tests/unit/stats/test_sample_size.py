@@ -57,6 +57,7 @@ def test_no_fewer_blocks_would_do_and_the_width_of_so_many_blocks_is_the_one_wan
 def test_a_width_that_is_no_number_is_bounded():
     """Thirty cells of two blocks each, one of which took 17 times as long as the other."""
     assert half_width_of(2, [Spread(4.0, 1, 0.0)] * 30, [1.0] * 30) == 300
+    assert half_width_of(2, [Spread(1e-33, 5, 0.0), Spread(0.0, 5, 0.0)], [1.0, 1.0]) == 0
 
 
 def test_the_best_number_of_calls_costs_least_for_its_variance():
