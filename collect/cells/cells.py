@@ -337,21 +337,15 @@ def write_cells(path: Path, run: Run, cells: Sequence[CellResult]) -> None:
 
 
 def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
-    mean = cell.mean
     trials = len(cell.counted) if cell.counted else len(cell.trials)
-    times: list[float | None] = [None] * 5
-    pooled, typical, arithmetic = cell.pooled, cell.typical, cell.arithmetic_mean()
+    typical, arithmetic = cell.typical, cell.arithmetic_mean()
     further: list[float | None] = [None] * 4
-    if mean is not None:
-        p50 = pooled.p50_ms if pooled and (with_every_percentile or pooled.p50) else None
-        p99 = pooled.p99_ms if pooled and (with_every_percentile or pooled.p99) else None
-        times = [mean.value, mean.low, mean.high, p50, p99]
     if typical is not None:
         further[:3] = [typical.value, typical.low, typical.high]
     if arithmetic is not None:
         further[3] = arithmetic.value
     sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
-    numbers = map(_number, [*times, *sizes])
+    numbers = map(_number, [*_times(cell, with_every_percentile), *sizes])
     rate = cell.throughput
     rates = map(_number, [rate.value, rate.low, rate.high] if rate else [None] * 3)
     outcome = [cell.outcome, str(cell.failed_trials)]
@@ -360,15 +354,19 @@ def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
 
 
 def _open_row(cell: CellResult, with_every_percentile: bool) -> list[str]:
-    response = cell.response
-    mean, pooled = (response.mean, response.pooled) if response else (None, None)
-    times: list[float | None] = [None] * 5
-    if mean is not None:
-        p50 = pooled.p50_ms if pooled and (with_every_percentile or pooled.p50) else None
-        p99 = pooled.p99_ms if pooled and (with_every_percentile or pooled.p99) else None
-        times = [mean.value, p50, p99, mean.low, mean.high]
-    first, last = times[:3], times[3:]
-    return [*map(_number, [cell.offered_per_s, *first, cell.waited_share, *last])]
+    mean, low, high, p50, p99 = _times(cell.response, with_every_percentile)
+    return [*map(_number, [cell.offered_per_s, mean, p50, p99, cell.waited_share, low, high])]
+
+
+def _times(cell: CellResult | None, with_every_percentile: bool) -> list[float | None]:
+    """Return the mean with its interval, p50 and p99; None for each that there is not."""
+    if cell is None or cell.mean is None:
+        return [None] * 5
+    percentiles: list[float | None] = [None, None]
+    if pooled := cell.pooled:
+        known = [(pooled.p50_ms, pooled.p50), (pooled.p99_ms, pooled.p99)]
+        percentiles = [ms if with_every_percentile or shown else None for ms, shown in known]
+    return [cell.mean.value, cell.mean.low, cell.mean.high, *percentiles]
 
 
 def _number(value: float | None) -> str:
