@@ -306,7 +306,7 @@ def make_cells(run: Run, trials: Sequence[Trial], calls: Calls) -> list[CellResu
     return made
 
 
-def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: bool = False) -> str:
+def cells_csv(run: Run, cells: Sequence[CellResult], *, as_before: bool = False) -> str:
     """Return cells.csv: one row a cell, times in ms to the nanosecond, empty where there is none.
 
     `trials` counts those in the averages, or the sealed ones of a cell without any, `failed_trials`
@@ -317,7 +317,8 @@ def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: b
     `typical_ms` is the geometric mean over trials of the median call, with the same kind of
     interval, and `arithmetic_mean_ms` the arithmetic mean of the trial means. These are service
     times; in an open loop the last columns have the response times, made in the same way, and the
-    share of the calls that found no free thread when they were due.
+    share of the calls that found no free thread when they were due. Earlier versions, `as_before`,
+    wrote every percentile, however few the calls, and an interval of no length for equal times.
     """
     text = io.StringIO()
     writer = row_writer(text)
@@ -325,8 +326,8 @@ def cells_csv(run: Run, cells: Sequence[CellResult], *, with_every_percentile: b
     further = OPEN_COLUMNS if is_open else ()
     writer.writerow(["study", *run.factors, *CELL_COLUMNS, *further])
     for result in cells:
-        row = _row(result, with_every_percentile)
-        row += _open_row(result, with_every_percentile) if is_open else []
+        row = _row(result, as_before)
+        row += _open_row(result, as_before) if is_open else []
         writer.writerow([run.study, *map(level_text, result.cell.levels), *row])
     return text.getvalue()
 
@@ -336,37 +337,42 @@ def write_cells(path: Path, run: Run, cells: Sequence[CellResult]) -> None:
     write_text(path, cells_csv(run, cells))
 
 
-def _row(cell: CellResult, with_every_percentile: bool) -> list[str]:
+def _row(cell: CellResult, as_before: bool) -> list[str]:
     trials = len(cell.counted) if cell.counted else len(cell.trials)
     typical, arithmetic = cell.typical, cell.arithmetic_mean()
     further: list[float | None] = [None] * 4
     if typical is not None:
-        further[:3] = [typical.value, typical.low, typical.high]
+        further[:3] = _interval(typical, as_before)
     if arithmetic is not None:
         further[3] = arithmetic.value
     sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
-    numbers = map(_number, [*_times(cell, with_every_percentile), *sizes])
+    numbers = map(_number, [*_times(cell, as_before), *sizes])
     rate = cell.throughput
-    rates = map(_number, [rate.value, rate.low, rate.high] if rate else [None] * 3)
+    rates = map(_number, _interval(rate, as_before) if rate else [None] * 3)
     outcome = [cell.outcome, str(cell.failed_trials)]
     known = [str(trials), str(cell.calls), *numbers, *outcome, *rates, cell.limit.by]
     return [*known, *map(_number, further)]
 
 
-def _open_row(cell: CellResult, with_every_percentile: bool) -> list[str]:
-    mean, low, high, p50, p99 = _times(cell.response, with_every_percentile)
+def _open_row(cell: CellResult, as_before: bool) -> list[str]:
+    mean, low, high, p50, p99 = _times(cell.response, as_before)
     return [*map(_number, [cell.offered_per_s, mean, p50, p99, cell.waited_share, low, high])]
 
 
-def _times(cell: CellResult | None, with_every_percentile: bool) -> list[float | None]:
+def _times(cell: CellResult | None, as_before: bool) -> list[float | None]:
     """Return the mean with its interval, p50 and p99; None for each that there is not."""
     if cell is None or cell.mean is None:
         return [None] * 5
     percentiles: list[float | None] = [None, None]
     if pooled := cell.pooled:
         known = [(pooled.p50_ms, pooled.p50), (pooled.p99_ms, pooled.p99)]
-        percentiles = [ms if with_every_percentile or shown else None for ms, shown in known]
-    return [cell.mean.value, cell.mean.low, cell.mean.high, *percentiles]
+        percentiles = [ms if as_before or shown else None for ms, shown in known]
+    return [*_interval(cell.mean, as_before), *percentiles]
+
+
+def _interval(mean: Estimate, as_before: bool) -> list[float | None]:
+    is_tied = as_before and mean.low is None and mean.samples > 1
+    return [mean.value] * 3 if is_tied else [mean.value, mean.low, mean.high]
 
 
 def _number(value: float | None) -> str:

@@ -293,10 +293,10 @@ def _comparable(run: Run, cells: Sequence[CellResult], found: _Rows) -> tuple[_R
     All have only the columns that the version which wrote cells.csv made in the same way.
     """
     expected = _rows(cells_csv(run, cells))
-    # Earlier versions wrote every percentile, however few the calls, and added up both directions
-    # of a link also where a call goes to several servers at once.
+    # Earlier versions also added up both directions of a link where a call goes to several servers
+    # at once.
     in_turn = [replace(cell, servers=1) if cell.servers > 1 else cell for cell in cells]
-    before = _rows(cells_csv(run, in_turn, with_every_percentile=True))
+    before = _rows(cells_csv(run, in_turn, as_before=True))
     if found and "outcome" in found[0]:
         # Columns are appended as versions go on.
         known = len(found[0])

@@ -1,11 +1,13 @@
 """`collect check`: a whole run passes, and each way of being wrong is found and named."""
 
+import csv
 import hashlib
 import json
 import shutil
 
 import pytest
 from made_up_studies import changed
+from open_loops import load_study, service_ms
 from synthetic import add_resources, binding_times, edit_json, reseal, seal, sort_times
 
 from collect.cells.analysis import analyse
@@ -318,6 +320,25 @@ def test_cells_of_an_earlier_version_are_proven_but_for_their_means(run):
     assert not findings(run)
     path.write_text(path.read_text().replace(",3,", ",2,", 1))
     assert "trials 2, but the trials give 3" in only(run)[2]
+
+
+def test_intervals_of_no_length_that_an_earlier_version_wrote_for_equal_times_are_proven(run_of):
+    run = reported(run_of(service_ms, study=load_study(rates=[50])))
+    path = run.directory / "cells.csv"
+    header, *rows = csv.reader(path.read_text().splitlines())
+    for end, mean in {
+        **dict.fromkeys(("ci95_low_ms", "ci95_high_ms"), "mean_ms"),
+        **dict.fromkeys(("typical_low_ms", "typical_high_ms"), "typical_ms"),
+        **dict.fromkeys(("calls_per_s_low", "calls_per_s_high"), "calls_per_s"),
+        **dict.fromkeys(("response_low_ms", "response_high_ms"), "response_mean_ms"),
+    }.items():
+        for row in rows:
+            assert row[header.index(end)] == ""
+            row[header.index(end)] = row[header.index(mean)]
+    path.write_text("".join(",".join(row) + "\n" for row in [header, *rows]))
+    assert not findings(run)
+    path.write_text(path.read_text().replace(",5,5,5,", ",5,5,6,", 1))
+    assert "ci95_high_ms 6, but the trials give (empty)" in only(run)[2]
 
 
 @pytest.mark.parametrize(
