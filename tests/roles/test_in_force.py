@@ -273,6 +273,8 @@ def test_the_declared_drop_ins_are_those_that_rackbench_writes():
     placement = importlib.import_module("ansible.module_utils.tuning.placement")
     units = (placement.ALL, *placement.UNPLACED)
     assert sorted(placed) == sorted(f"{unit}.d/{placement.DROP_IN}" for unit in units)
+    not_measured = load("roles/health/files/health.py", "health").OWN
+    assert sorted(placement.UNPLACED) == sorted(f"{unit}.service" for unit in not_measured)
 
 
 def test_a_link_below_a_linked_directory_is_as_declared(force, tmp_path):

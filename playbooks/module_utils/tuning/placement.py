@@ -13,7 +13,7 @@ UNITS = "etc/systemd/system"
 DROP_IN = "placement.conf"
 ALL = "rackbench-.service"
 # A file of the same name for the unit itself replaces the file for all units.
-UNPLACED = ("rackbench-health.service", "rackbench-restart.service", "rackbench-profile.service")
+UNPLACED = [f"rackbench-{name}.service" for name in ("capture", "health", "profile", "restart")]
 NO_PLACEMENT = "# Stays away from the processors of the services.\n"
 RUNNER = "rackbench-runner.service"
 RUNNING = ("systemctl", "list-units", "--no-legend", "--plain", "--state=active,activating")
