@@ -57,6 +57,19 @@ def failing(task):
             f"journalctl -u {UNIT} on the node, then run site.yml again Origin",
         ),
         (
+            f"          ansible.builtin.command: {{argv: [sh, -c, echo no >&2; exit 1, {UNIT}]}}",
+            "; exit status 1; no Origin",
+        ),
+        (
+            f"          ansible.builtin.raw: test {{{{ item }}}} = {UNIT}\n"
+            f"          loop: [{UNIT}, another]",
+            "; exit status 1 Origin",
+        ),
+        (
+            f"          ansible.builtin.raw: echo /etc/systemd/system/{UNIT} is there >&2; exit 1",
+            f"/etc/systemd/system/{UNIT} is there Origin",
+        ),
+        (
             f"          ansible.builtin.raw: echo read journalctl -u {UNIT} >&2; exit 1",
             f"exit status 1; read journalctl -u {UNIT} Origin",
         ),
