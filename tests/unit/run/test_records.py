@@ -8,7 +8,7 @@ from synthetic import edit_json, seal
 from collect.cli import main
 from collect.errors import InputError
 from collect.run.directory import open_run
-from collect.run.nodes import first_seen, read_snapshots
+from collect.run.nodes import Node, Snapshot, first_seen, not_seen_again, read_snapshots
 from collect.run.trials import TrialError, read_trial, verify_trial
 
 
@@ -83,6 +83,30 @@ def test_a_node_is_taken_from_the_first_snapshot_that_has_it(run):
     nodes = {n.name: n for n in first_seen(read_snapshots(run.directory, run.provenance.snapshot))}
     assert nodes["late"].items == {"name": "late", "kernel": "1"}
     assert {"client", "broker", "worker1"} < set(nodes)
+
+
+@pytest.mark.parametrize(
+    ("seen", "gone"),
+    [
+        (["", "x", ""], True),
+        (["x", "", ""], True),
+        (["", "x"], False),
+        (["x", "", "x"], False),
+        (["", ""], False),
+        ([], False),
+    ],
+)
+def test_a_node_is_not_seen_again_if_any_snapshot_but_the_last_has_it(seen, gone):
+    snapshots = [
+        Snapshot("", tuple(Node(n, (), {"name": n}) for n in there), frozenset("x") - set(there))
+        for there in seen
+    ]
+    assert not_seen_again(snapshots) == ["x"] * gone
+
+
+def test_a_node_that_only_the_last_snapshot_has_was_not_seen_before():
+    alone = Snapshot("", (Node("x", (), {"name": "x"}),), frozenset("x"))
+    assert not_seen_again([alone]) == []
 
 
 @pytest.mark.parametrize("value", [-1, 2**63, 1.0, True, "1", None])
