@@ -8,7 +8,13 @@ import shutil
 import pytest
 import yaml
 from loading import ROOT
+from made_up_studies import study_of
 from played_nodes import ADDRESSES, GROUPS, ME, Lab
+from synthetic import edit_json, make_run
+
+from collect.exchange.archive import rerun
+from collect.run.directory import open_run
+from collect.run.plan import plan_bytes
 
 RUNNER = "rackbench-runner.service"
 HERE = f"{ME}:{ROOT}"
@@ -120,6 +126,32 @@ def test_a_run_of_this_lab_is_gone_on_with(lab):
     begun(lab)
     code, said = planned(lab)
     assert code == 0, said
+
+
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_the_command_of_a_rerun_plans_the_archived_run(lab, monkeypatch, is_fitted):
+    """With its own study, profile, seed and flags, under the name that is asked for."""
+    root, archived = lab.directory, lab.directory / "archived"
+    shutil.copy(ROOT / "pyproject.toml", root)
+    monkeypatch.setattr(rerun, "ROOT", root)
+    factors, short = {"servers": [1, 2, 3][: 2 + is_fitted]}, {"short": {"replicates": 2}}
+    study = study_of(factors, servers="servers", calls=9, profiles=short)
+    options = {"fit": is_fitted, "rotate": True, "capture": True, "profile": "short"}
+    make_run(archived, lambda planned, rng: [1.0] * 9, study=study, workers=2, **options)
+    edit_json(archived / "run.json", rotated=True, seed=7)
+    again = rerun.plan_again(open_run(str(archived)), "again", 2, fit=False)
+
+    def play(name, _):
+        _, playbook, *variables = again.command(rerun.Lab())
+        assert playbook == f"playbooks/{name}" == "playbooks/sweep.yml"
+        here = {"sweep_root": str(root), "sweep_kit": str(root), "sweep_free_mb": 1}
+        code, said = lab.play(PLAN, *variables, **here)
+        assert code == 0, said
+        (plan,) = (root / "results").rglob("again/plan.jsonl")
+        assert plan.read_bytes() == plan_bytes(again.plan)
+        return code
+
+    again.sweep(rerun.Lab(play=play))
 
 
 def test_a_run_that_recorded_no_nodes_stays_usable(lab):
