@@ -31,6 +31,28 @@ def test_each_task_of_a_role_belongs_to_a_phase_and_to_the_one_it_is_named_for(f
         assert named in tags or named not in PHASES, name
 
 
+def imported(tasks, given=""):
+    """Return each role that plays or tasks import, with the variables that it gets, as text."""
+    for task in tasks:
+        known = f"{given} {task.get('vars', '')}"
+        import_role = task.get("ansible.builtin.import_role")
+        for role in [*task.get("roles", []), *([import_role] if import_role else [])]:
+            yield role, f"{known} {role}"
+        for part in ("tasks", "block", "rescue", "always"):
+            yield from imported(task.get(part, []), known)
+
+
+def test_a_role_that_takes_a_result_is_not_validated_where_its_tags_leave_that_out():
+    """Ansible gives the validation of an imported role the tag `always`."""
+    texts = [file.read_text() for file in [*ROOT.glob("playbooks/**/*.yml"), *FILES]]
+    results = set(re.findall(r"register: (\w+)", " ".join(texts)))
+    of_tasks = [tasks for text in texts if isinstance(tasks := yaml.safe_load(text), list)]
+    roles = [pair for tasks in of_tasks for pair in imported(tasks)]
+    taking = [role for role, given in roles if results & set(re.findall(r"\w+", given))]
+    assert taking != []
+    assert [role for role in taking if role.get("rolespec_validate") is not False] == []
+
+
 def tasks_of(playbook, *options):
     """Return the tasks that a playbook would do, each with its tags."""
     done = subprocess.run(
