@@ -100,7 +100,7 @@ def test_a_machine_that_is_not_installed_may_be_described_in_part_but_is_no_othe
 def test_who_is_to_be_installed_again_must_be_there():
     found = machines.machine_problems([machine()], NETWORK, OWN, ["rack03", "rack99"])
     assert found == [
-        "rack99: again names it, and no machine of that name has netboot_install: true"
+        "rack99: again names it, but no such machine has netboot_install: true; correct either"
     ]
 
 
@@ -109,7 +109,7 @@ def test_who_is_to_be_installed_again_must_be_there():
     [
         ((["192.168.1.200"], "", []), "write the first and the last"),
         ((["192.168.1.200", "192.168.1.100"], "", []), "netboot_range is"),
-        ((["192.168.1.200", "192.168.2.10"], "", []), "addresses of 192.168.1.0/24"),
+        ((["192.168.1.200", "192.168.2.10"], "", []), "a range in 192.168.1.0/24"),
         (([7, "a"], "", []), "netboot_range is [7, 'a']"),
         (
             ([], "10.0.0.1", []),

@@ -109,8 +109,8 @@ def network_problems(
     inside = [found for address in addresses if (found := _address(address, network))]
     if addresses and not (len(addresses) == len(inside) == 2 and inside[0] <= inside[1]):
         problems.append(
-            f"netboot_range is {list(addresses)}; write the first and the last of some addresses "
-            f"of {network}, the network of netboot_interface, or []"
+            f"netboot_range is {list(addresses)}; write the first and the last address of a range "
+            f"in {network}, the network of netboot_interface, or []"
         )
     if gateway and not _address(gateway, network):
         problems.append(
@@ -145,13 +145,13 @@ def machine_problems(
     """
     if not any(machine["install"] for machine in machines):
         return [
-            "no machine of the inventory is to be installed; give those that are a netboot_mac and "
-            "netboot_install: true (playbooks/discover.yml shows who asks)"
+            "no machine of the inventory is to be installed; write netboot_install: true and the "
+            "netboot_mac of each into hosts.yml (playbooks/discover.yml shows the addresses)"
         ]
     meant = [machine for machine in machines if machine["install"]]
     names = {machine["name"] for machine in meant}
     problems = [
-        f"{name}: again names it, and no machine of that name has netboot_install: true"
+        f"{name}: again names it, but no such machine has netboot_install: true; correct either"
         for name in again
         if name not in names
     ]
