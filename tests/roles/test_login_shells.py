@@ -56,7 +56,7 @@ def test_the_clock_is_read_beside_what_a_shell_prints(before):
 def test_a_node_that_tells_no_time_is_asked_about_in_words():
     silent = on_a_node(fingerprint)
     silent._low_level_execute_command = lambda command, sudoable: {"stdout": "no date here"}
-    with pytest.raises(Exception, match="the node said 'no date here'"):
+    with pytest.raises(Exception, match="the node answered 'no date here' instead of its time"):
         silent._trip()
 
 

@@ -35,5 +35,6 @@ class ActionModule(ActionBase):
         half = (time.time() - sent) / 2
         # Login shells print lines of their own.
         if not (now := re.search(r"now=(\d+\.\d+)", answer["stdout"])):
-            raise AnsibleActionFail(f"asked for its time, the node said {answer['stdout'][:60]!r}")
+            said = f"the node answered {answer['stdout'][:60]!r} instead of its time"
+            raise AnsibleActionFail(f"{said}; run date +%s.%N there and correct what it reports")
         return half, float(now[1]) - sent - half

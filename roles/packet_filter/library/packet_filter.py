@@ -199,8 +199,8 @@ def listing_of(rules: str) -> str:
         told = str(error).partition("failed: ")[2] or str(error)
         raise HostError(
             "nftables refuses the rules, and nothing was loaded; correct the inventory's "
-            "ports and addresses, or the site's own file that is named (names of interfaces go "
-            f"with iifname): {in_their_files(rules, told)}"
+            "ports and addresses, or the site's own file that is named (name interfaces by "
+            f"iifname): {in_their_files(rules, told)}"
         ) from error
     return listed
 
