@@ -127,7 +127,7 @@ def _of_plan(run: Run) -> Iterator[Finding]:
                 "plan",
                 "run.json",
                 f"run.json: states the {name} {quoted(recorded)}, but the plan has "
-                f"{quoted(planned)}; they belong to two runs: restore the wrong one",
+                f"{quoted(planned)}; they belong to two runs: restore run.json or plan.jsonl",
             )
 
 

@@ -127,7 +127,7 @@ def _licence(path: Path | None) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); give the text of a licence") from error
+        raise InputError(f"{path}: cannot be read ({error}); name a text file in UTF-8") from error
 
 
 def _stage(run: Run, stage: Path) -> Run:
