@@ -144,4 +144,4 @@ def test_site_makes_it_a_node_and_verify_finds_only_what_was_declared(rack: Lab)
     rack.play("site.yml")
     assert rack.play("site.yml").changed == {}
     outcome = rack.play("verify.yml")
-    assert f"5 nodes are the same, but for {len(DECLARED)} declared differences" in outcome.flat
+    assert f"5 nodes are the same, except for {len(DECLARED)} declared differences" in outcome.flat
