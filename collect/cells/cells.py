@@ -339,16 +339,11 @@ def write_cells(path: Path, run: Run, cells: Sequence[CellResult]) -> None:
 
 def _row(cell: CellResult, as_before: bool) -> list[str]:
     trials = len(cell.counted) if cell.counted else len(cell.trials)
-    typical, arithmetic = cell.typical, cell.arithmetic_mean()
-    further: list[float | None] = [None] * 4
-    if typical is not None:
-        further[:3] = _interval(typical, as_before)
-    if arithmetic is not None:
-        further[3] = arithmetic.value
+    arithmetic = cell.arithmetic_mean()
+    further = [*_interval(cell.typical, as_before), arithmetic.value if arithmetic else None]
     sizes = [cell.bytes_of("request_bytes"), cell.bytes_of("response_bytes")]
     numbers = map(_number, [*_times(cell, as_before), *sizes])
-    rate = cell.throughput
-    rates = map(_number, _interval(rate, as_before) if rate else [None] * 3)
+    rates = map(_number, _interval(cell.throughput, as_before))
     outcome = [cell.outcome, str(cell.failed_trials)]
     known = [str(trials), str(cell.calls), *numbers, *outcome, *rates, cell.limit.by]
     return [*known, *map(_number, further)]
@@ -370,7 +365,9 @@ def _times(cell: CellResult | None, as_before: bool) -> list[float | None]:
     return [*_interval(cell.mean, as_before), *percentiles]
 
 
-def _interval(mean: Estimate, as_before: bool) -> list[float | None]:
+def _interval(mean: Estimate | None, as_before: bool) -> list[float | None]:
+    if mean is None:
+        return [None] * 3
     is_tied = as_before and mean.low is None and mean.samples > 1
     return [mean.value] * 3 if is_tied else [mean.value, mean.low, mean.high]
 
