@@ -59,7 +59,7 @@ dist: .venv/ready
 # What labs are made of is built first; the rest is checked and tested where the labs' tests wait. Each
 # target that runs in parallel shows its whole output at its end.
 TEST_BESIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
-test: .venv/ready .venv/docs/ready test-packages
+test: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
 	  'building' 45 '$(MAKE) --no-print-directory build' \
 	  'testing in labs, and the rest in parallel' 2600 '$(TEST_BESIDE) test-lab test-beside'
@@ -71,7 +71,7 @@ test-beside: .venv/ready test-packages
 	@nice -n 10 $(MAKE) --no-print-directory UNIT_PROCESSES=2 lint test-unit
 
 # Every test in its long form.
-test-long: .venv/ready .venv/docs/ready test-packages
+test-long: .venv/ready test-packages
 	@.venv/bin/python -m collect.steps \
 	  'testing without a lab' 1200 '$(MAKE) --no-print-directory test-unit-long' \
 	  'testing in labs' 4240 '$(MAKE) --no-print-directory test-lab-long' \
@@ -81,11 +81,11 @@ test-long: .venv/ready .venv/docs/ready test-packages
 	  'provisioning emulated machines' 3600 '$(MAKE) --no-print-directory test-rack'
 
 UNIT_PROCESSES ?= auto
-test-unit: .venv/ready test-packages
+test-unit: .venv/ready .venv/docs/ready test-packages
 	.venv/bin/pytest tests/unit tests/roles --numprocesses $(UNIT_PROCESSES) --dist loadfile
 
 # The long form: more of a kind, a client that is built again, the course once more.
-test-unit-long: .venv/ready test-packages
+test-unit-long: .venv/ready .venv/docs/ready test-packages
 	.venv/bin/pytest tests/unit tests/roles --numprocesses $(UNIT_PROCESSES) --dist loadfile --long
 
 test-java: .venv/ready

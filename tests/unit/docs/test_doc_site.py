@@ -16,7 +16,7 @@ MKDOCS = ROOT / ".venv/docs/bin/mkdocs"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     if not MKDOCS.exists():
-        pytest.skip("make docs or make test installs what builds the site")
+        pytest.skip("make docs or make test-unit installs what builds the site")
     directory = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         [MKDOCS, "build", "--quiet", "--strict", "--site-dir", directory],
