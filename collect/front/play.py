@@ -1,5 +1,6 @@
 """Runs playbooks one after another or side by side, shows their steps, and explains a failure."""
 
+import re
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -252,13 +253,21 @@ def _interrupted(courses: Sequence[Course], screen: Screen, again: str) -> None:
 def _distinct(failures: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return failures without those that only repeat the reasons of earlier ones.
 
-    A playbook that skips a node repeats the reason at its end.
+    A playbook that skips a node repeats the reason at its end. Nodes that failed in the same task
+    for the same reason, except for their names in it, share one failure.
     """
-    found: list[Mapping[str, Any]] = []
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     for failure in failures:
-        if not any(_flat(one["reason"]) in _flat(failure["reason"]) for one in found):
-            found.append(failure)
-    return found
+        reason = _flat(failure["reason"])
+        if any(_flat(one["reason"]) in reason for one in found.values()):
+            continue
+        node = failure["node"]
+        key = failure["task"], re.sub(rf"\b{re.escape(node)}\b", "", reason) if node else reason
+        if key in found:
+            found[key]["node"] += f", {node}"
+        else:
+            found[key] = dict(failure)
+    return list(found.values())
 
 
 def _flat(text: str) -> str:

@@ -1,6 +1,7 @@
 """Nodes compared with one another: what differs, what is within tolerance, what was declared."""
 
 import json
+import re
 
 import pytest
 import yaml
@@ -170,6 +171,24 @@ def test_all_items_of_a_kind_are_declared_at_once(differences, item, left):
     other = {"packages": {"zip": "3.1", "nano": "8"}, "sysctls": {"vm.swappiness": "1"}}
     declared = [{"node": "worker2", "item": item, "reason": "an older release"}]
     assert [row[0] for row in rows(differences, nodes(**other), declared)] == left
+
+
+@pytest.mark.parametrize(
+    ("items", "steps"),
+    [
+        (["governor"], ["Run playbooks/site.yml."]),
+        (["link_mbit"], ["Correct the link at its cable"]),
+        (["link_mbit", "governor"], ["Run playbooks/site.yml.", "Correct the link at its cable"]),
+    ],
+)
+def test_a_link_of_another_rate_has_a_next_step_of_its_own(items, steps):
+    undeclared = [{"item": item, "value": "100", "others": "1000"} for item in items]
+    taken = {"worker1": {"undeclared": undeclared, "fingerprint": {}}}
+    variables = {"fingerprint_nodes": taken, "fingerprint_groups": GROUPS}
+    role = Role("fingerprint", **variables, fingerprint_with_each_other=False)
+    said = role.render(role.of_task("compare", "with each other")["ansible.builtin.fail"]["msg"])
+    found = re.findall(r"(?m)^(?:Run playbooks/site.yml[.]|Correct the link at its cable)", said)
+    assert (found, "were compared" in said) == (steps, False)
 
 
 WHOLE = {"node": "worker2", "item": "kernel", "reason": "a newer board needs it"}

@@ -121,6 +121,20 @@ def test_a_failure_has_task_node_reason_next_step_and_log_each_once(checkout, ca
     assert re.search(r"^failed .*Prepare every node$", said, re.M)
 
 
+def test_nodes_that_fail_for_the_same_reason_but_for_their_names_share_one_failure(
+    checkout, capsys
+):
+    table = "Values differ.\n\nitem       node{}  in force\nlink_mbit  {}  100"
+    nodes = ["rack1", "broker1", "rack10"]
+    failures = [failed(node, table.format(" " * (len(node) - 4), node)) for node in nodes]
+    other = failed("rack2", "Values differ.\n\nitem       node   in force\nlink_mbit  rack2  10")
+    checkout.tell(site=[play("Prepare every node"), *failures, other, end(ok=False)])
+    assert main(["site", "--yes"]) == 1
+    said = capsys.readouterr().out
+    assert re.findall(r"(?m)^node: +(.*)$", said) == ["rack1, broker1, rack10", "rack2"]
+    assert re.findall(r"(?m)^ +link_mbit +(.*)$", said) == ["rack1  100", "rack2  10"]
+
+
 def test_a_playbook_that_ends_before_its_first_task_shows_its_last_words(checkout, capsys):
     checkout.tell(verify=[{"event": "end", "ok": False, "changed": {}}])
     assert main(["verify"]) == 1
