@@ -272,7 +272,9 @@ public final class ProgramTrial {
       }
     } catch (UnreadableOutput e) {
       show(output);
-      fail("its output cannot be read as %s: %s".formatted(manifest.form().word(), e.getMessage()));
+      fail(
+          "its output cannot be read as %s, which docs/guides/add-a-client.md explains: %s"
+              .formatted(manifest.form().word(), e.getMessage()));
     } catch (IOException e) {
       failWithoutSpace(e);
     }

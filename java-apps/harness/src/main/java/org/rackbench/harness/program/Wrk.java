@@ -54,6 +54,8 @@ final class Wrk implements Form.Reader {
     Matcher counted = found(REQUESTS, printed, "requests in");
     long requests = Long.parseLong(counted.group(1));
     double seconds = millis(counted.group(2), counted.group(3)) / 1e3;
+    // wrk rounds them to two decimals of their unit.
+    double rounded = 0.005 * MILLIS.get(counted.group(3)) / 1e3;
     if (counted.find()) {
       throw new UnreadableOutput("it has two results of wrk; let the command print one");
     } else if (seconds > calls.nanos() / 1e9 + 1) {
@@ -61,6 +63,12 @@ final class Wrk implements Form.Reader {
           "wrk ran for %.1f s, but the command for %.1f s".formatted(seconds, calls.nanos() / 1e9));
     }
     double rate = Double.parseDouble(found(RATE, printed, "Requests/sec").group(1));
+    if (rate * (seconds + rounded) < 0.99 * requests
+        || rate * (seconds - rounded) > 1.01 * requests) {
+      throw new UnreadableOutput(
+          "%d requests in %.2f s are not %.2f per second; let the command print what wrk prints"
+              .formatted(requests, seconds, rate));
+    }
     double mean = time(latency, 1, calls);
     if (requests == 0 || rate <= 0 || mean <= 0) {
       throw new UnreadableOutput("no request was answered");

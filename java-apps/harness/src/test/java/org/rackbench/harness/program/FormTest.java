@@ -358,6 +358,13 @@ class FormTest {
           "a call took 60.0 s, but the command ran for 20.0 s",
           refusal(Form.WRK, output.replace(time, "1.00m")));
     }
+    for (String rate : List.of("3114.00", "2940.00")) {
+      assertEquals(
+          "6060 requests in 2.00 s are not %s per second; let the command print what wrk prints"
+              .formatted(rate),
+          refusal(Form.WRK, output.replace("3029.28", rate)));
+    }
+    read(Form.WRK, null, output.replace("6060 requests in 2.00s", "6 requests in 2.00ms"));
     String endless = output.replace("3029.28", "9".repeat(400));
     assertEquals("it has no line of wrk with 'Requests/sec'", refusal(Form.WRK, endless));
   }

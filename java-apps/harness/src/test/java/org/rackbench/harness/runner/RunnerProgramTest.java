@@ -189,7 +189,7 @@ class RunnerProgramTest {
   @ParameterizedTest
   @CsvSource({
     "true, the command left nothing",
-    "echo words, its output cannot be read as csv: line 1 has no column start_ns",
+    "echo words, 'as csv, which docs/guides/add-a-client.md explains: line 1 has no column start_ns'",
     "'echo start_ns,elapsed_ns', the command made no call that counts",
     "'echo start_ns,elapsed_ns; echo 5,1000', line 2: the call began",
     "'echo start_ns,elapsed_ns; echo $(date +%s%N)', line 2 has 1 columns",
