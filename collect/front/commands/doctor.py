@@ -42,7 +42,11 @@ _ASKED = shlex.join(
         "case $said in *'have a tty'*) echo sudo-wants-tty; esac; "
         '[ "$(id -u)" = 0 ] && echo is-root; [ -x /usr/bin/python3 ] && echo has-python; '
         "awk '/^MemTotal/ {all = $2} /^Hugetlb/ {huge = $2} "
-        'END {print "memory-mb", int((all - huge) / 1024)}\' /proc/meminfo',
+        'END {print "memory-mb", int((all - huge) / 1024)}\' /proc/meminfo; '
+        # The card with the address that ssh reached; a bond or VLAN has no driver.
+        "set -- $SSH_CONNECTION; card=/sys/class/net/$(ip -o address show 2>/dev/null | "
+        'awk -v at="$3" \'{sub("/.*", "", $4)} $4 == at {print $2; exit}\'); '
+        "[ -e $card/device/driver ] && echo link-mbit $(cat $card/speed 2>/dev/null); true",
     ]
 )
 
@@ -64,7 +68,7 @@ def add(commands: Commands) -> None:
         "check this machine and the inventory before anything starts",
         """\
 Check this machine and those of the inventory: Python, root, memory and disk, ports, clocks,
-names, keys. It changes nothing. Each finding comes with the command that fixes it.
+links, names, keys. It changes nothing. Each finding comes with the command that fixes it.
 
 examples:
   rackbench doctor
@@ -244,13 +248,14 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
             )
         ]
     found = list(of_answer(inventory.kit, node, done.stdout, (before, after)))
+    found += of_link(inventory, node, done.stdout)
     return found or list(of_ports(inventory.kit, node, sockets))
 
 
 def of_answer(kit: Kit, node: Node, said: str, between: tuple[float, float]) -> Iterator[Finding]:
     """Yield what a machine lacks by its own words; it was asked between two moments."""
     label = f"{node.name} ({ssh.known_as(node)})"
-    facts = {words[0]: words[-1] for line in said.splitlines() if (words := line.split())}
+    facts = _facts_of(said)
     yield from _of_root(kit, node, label, facts)
     if "has-python" not in facts:
         yield Finding(f"{label}: has no python3", f"{_reach(node)} sudo apt-get install python3")
@@ -268,6 +273,26 @@ def of_answer(kit: Kit, node: Node, said: str, between: tuple[float, float]) -> 
             f"{label}: its clock is {off:.0f} s off this machine's",
             f"{_reach(node)} sudo timedatectl set-ntp true",
         )
+
+
+def of_link(inventory: Inventory, node: Node, said: str) -> Iterator[Finding]:
+    """Yield a network card whose rate is not the declared one, if ssh uses the lab's network."""
+    values = inventory.hostvars.get(node.name, {})
+    if inventory.is_virtual or values.get("node_address") != values.get("ansible_host"):
+        return
+    rate = _facts_of(said).get("link-mbit", "")
+    declared = str(values.get("rackbench_link_mbit", ""))
+    if rate.isdigit() and declared.isdigit() and int(declared) not in {0, int(rate)}:
+        yield Finding(
+            f"{node.name} ({ssh.known_as(node)}): its network card has {rate} Mbit/s, but "
+            f"rackbench_link_mbit is {declared}",
+            f"{_EDITOR} {shlex.quote(_lab_file(inventory.kit))}   # rackbench_link_mbit: {rate}, "
+            "unless its cable or switch is at fault",
+        )
+
+
+def _facts_of(said: str) -> dict[str, str]:
+    return {words[0]: words[-1] for line in said.splitlines() if (words := line.split())}
 
 
 def _of_root(kit: Kit, node: Node, label: str, facts: Mapping[str, str]) -> Iterator[Finding]:

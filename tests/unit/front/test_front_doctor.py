@@ -18,7 +18,7 @@ from stand_in import end, failed, play
 from collect.front import ssh
 from collect.front.cli import main
 from collect.front.commands import doctor
-from collect.front.inventory import Node, read_inventory
+from collect.front.inventory import Inventory, Node, read_inventory
 from collect.front.kit import Kit
 
 
@@ -172,6 +172,30 @@ def test_root_there_is_sudo_or_the_account_itself(checkout, facts, becomes, text
     said = f"{facts}\nhas-python"
     found = list(doctor.of_answer(kit, asked, said, (time.time(), time.time())))
     assert [text in finding.mend for finding in found] == [True] * bool(text)
+
+
+@pytest.mark.parametrize(
+    ("rate", "declared", "other", "is_found"),
+    [
+        ("100", 1000, {}, True),
+        ("10000", "1000", {}, True),
+        ("1000", 1000, {}, False),
+        ("-1", 1000, {}, False),
+        ("", 1000, {}, False),
+        ("100", 0, {}, False),
+        ("100", "{{ mine }}", {}, False),
+        ("100", 1000, {"node_address": "10.0.0.7"}, False),
+        ("100", 1000, {"rackbench_lab_kind": "virtual"}, False),
+    ],
+)
+def test_a_card_of_another_rate_than_declared_is_a_finding(rate, declared, other, is_found):
+    values = {"ansible_host": "192.0.2.7", "node_address": "192.0.2.7"}
+    values |= {"rackbench_link_mbit": declared} | other
+    kit = Kit(Path(), Path(), None, ("inventory/mylab",))
+    inventory = Inventory(kit, {"nodes": ["worker1"]}, {"worker1": values})
+    found = list(doctor.of_link(inventory, node(), f"has-python\nlink-mbit {rate}\n"))
+    said = f"has {rate} Mbit/s, but rackbench_link_mbit is {declared}"
+    assert [said in finding.text for finding in found] == [True] * is_found
 
 
 @pytest.mark.parametrize(("told", "becomes"), [("", False), ("1", True), ("no", False)])
