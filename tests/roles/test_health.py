@@ -124,7 +124,7 @@ def test_the_health_checks_of_another_nodes_runner_are_noted_and_no_others(
     ask("/sample", "127.0.0.5", **runner)  # right before a measured call
     ask("/?observe=none", "127.0.0.6", **runner)
     ask("/", "127.0.0.7", **runner)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 5
     marks = set()
     while len(marks) < 2 and time.monotonic() < until:  # the answer comes first
         time.sleep(0.01)

@@ -223,7 +223,7 @@ def test_an_install_goes_on_under_a_server_that_was_started_anew(served):
     first = served()
     first.begin("preseed.cfg", "choose_disk")
     first.process.stdin.close()
-    assert first.process.wait(60) == 0
+    assert first.process.wait(20) == 0
     second = served()
     second.get("/boot.ipxe")
     second.log(b"main-menu[3]: INFO: Menu item 'pkgsel' selected")
@@ -240,7 +240,7 @@ def test_an_installer_that_stops_is_an_end(served, what):
     server.begin("preseed.cfg", "choose_disk")
     assert server.post(what, "0 disks fit\nthe \x1b[31mrule\x07") == 200
     assert server.state() == (what, "0 disks fit the ?[31mrule?")
-    assert server.process.wait(60) == 0
+    assert server.process.wait(20) == 0
     assert not (server.machine / "installed.json").exists()
 
 
@@ -250,7 +250,7 @@ def test_a_step_that_failed_is_an_end(served):
     line = "Nov 22 13:32:38 main-menu[322]: WARNING **: Menu item 'pkgsel' failed."
     assert server.post("failed", line) == 200
     assert server.state() == ("failed", "packages")
-    assert server.process.wait(60) == 0
+    assert server.process.wait(20) == 0
 
 
 def test_a_machine_that_begins_over_and_over_is_not_wiped_for_ever(served):
@@ -315,7 +315,7 @@ def test_a_machine_that_cannot_be_started_is_an_end_and_may_come_all_the_same(se
     server.get("/boot.ipxe")
     server.tell(name="rack03", why="Redfish got no answer within 60 s")
     assert server.state() == ("unstarted", "Redfish got no answer within 60 s")
-    assert server.process.wait(60) == 0
+    assert server.process.wait(20) == 0
 
 
 def test_the_server_does_not_end_while_an_end_is_being_told(served, tmp_path):
@@ -359,7 +359,7 @@ def test_a_machine_that_says_nothing_is_not_waited_for_for_ever(served, limits, 
     if begin:
         server.begin()
     assert server.state()[0] == end
-    assert server.process.wait(60) == 0
+    assert server.process.wait(20) == 0
 
 
 def test_an_archives_file_is_fetched_once_and_its_indices_once_a_run(served):
@@ -459,12 +459,12 @@ def test_it_ends_with_its_input(served):
     server = served()
     server.get("/boot.ipxe")
     server.process.stdin.close()
-    assert server.process.wait(60) == 0
+    assert server.process.wait(20) == 0
 
 
 def test_it_says_that_dnsmasq_has_ended(served):
     server = served(dnsmasq=["sh", "-c", "echo failed to bind; exit 2"])
-    assert server.process.wait(60) == 1
+    assert server.process.wait(20) == 1
     assert "dnsmasq has ended" in server.process.stderr.read()
     assert (server.directory / "dnsmasq.log").read_text() == "failed to bind\n"
 
@@ -475,7 +475,7 @@ def test_a_taken_port_is_named(served):
         taken.listen()
         port = taken.getsockname()[1]
         server = served(port=port)
-        assert server.process.wait(60) == 2
+        assert server.process.wait(20) == 2
     assert f"ports {port} and" in server.process.stderr.read()
 
 

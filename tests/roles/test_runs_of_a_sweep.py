@@ -93,10 +93,10 @@ def test_two_commands_that_hand_over_the_same_run_at_once_leave_it_whole(tmp_pat
     for command in both:
         command.stdin.write(b"{}\nb01-t001\n")
         command.stdin.flush()
-    wait_for(lambda: len(list(tmp_path.glob("open*.part"))) == 2, "both to write", 60)
+    wait_for(lambda: len(list(tmp_path.glob("open*.part"))) == 2, "both to write", 10)
     for command in both:
         command.stdin.close()
-        assert command.wait(60) == 0
+        assert command.wait(10) == 0
     handed_over = {"open"} if kind == "one file" else {"open", "setting.json"}
     assert {file.name for file in tmp_path.iterdir()} == handed_over
     assert (tmp_path / "open").read_text().endswith("b01-t001\n")

@@ -85,7 +85,7 @@ def killed(tmp_path):
 def test_nothing_of_mitogen_outlives_a_playbook_that_is_killed(killed):
     mark, during = killed
     assert len(during) > len(HOSTS)
-    assert until(lambda: not marked(mark), 60), marked(mark)
+    assert until(lambda: not marked(mark), 10), marked(mark)
 
 
 WHICH = """\

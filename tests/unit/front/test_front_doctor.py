@@ -368,10 +368,10 @@ def test_ctrl_c_while_trust_asks_names_the_next_step(checkout):
     (checkout.root / "hold").touch()
     running = checkout.start("trust")
     wait_for(lambda: checkout.called, "trust.yml begins")
-    time.sleep(2)
+    time.sleep(0.5)
     running.send_signal(signal.SIGINT)
     (checkout.root / "hold").unlink()
-    said, _ = running.communicate(timeout=60)
+    said, _ = running.communicate(timeout=20)
     assert running.returncode == 130, said
     assert "interrupted; to continue, run rackbench trust\n" in said
     assert "known_hosts has" not in said

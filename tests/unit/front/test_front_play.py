@@ -325,9 +325,9 @@ def test_ctrl_c_stops_the_playbook_and_says_how_to_go_on(checkout, number):
     (checkout.root / "hold").touch()
     running = checkout.start("site", "--yes")
     wait_for(lambda: "site.yml" in checkout.played, "site.yml begins")
-    time.sleep(2)
+    time.sleep(0.5)
     running.send_signal(number)
-    said, _ = running.communicate(timeout=60)
+    said, _ = running.communicate(timeout=20)
     assert running.returncode == 130, said
     assert "stopped in: Prepare every node" in said
     assert "continue with: rackbench site --yes" in said

@@ -190,7 +190,7 @@ def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     first = checkout.start("run", "sort", "--profile", "demo")
     wait_for(lambda: checkout.called, "the sweep begins")
     first.send_signal(signal.SIGINT)
-    said, _ = first.communicate(timeout=60)
+    said, _ = first.communicate(timeout=20)
     assert first.returncode == 130, said
     assert "the sweep goes on" in said
     assert "attach again: rackbench run sort --profile demo" in said
@@ -199,11 +199,11 @@ def test_ctrl_c_detaches_and_the_same_command_attaches_again(checkout):
     second = checkout.start("run", "sort", "--profile", "demo")
     assert second.stdout.readline().startswith("attached to the running sweep")
     later = checkout.start("run", "sort", "--profile", "demo", "--deadline", "06:30")
-    said, _ = later.communicate(timeout=60)
+    said, _ = later.communicate(timeout=20)
     assert later.returncode == 2
     assert "give the same options to attach, or stop that sweep first: kill -INT -" in said
     (checkout.root / "hold").unlink()
-    said, _ = second.communicate(timeout=60)
+    said, _ = second.communicate(timeout=20)
     assert second.returncode == 0, said
     assert len(checkout.called) == 1
     assert not (checkout.root / "stopped").exists()
@@ -231,7 +231,7 @@ def test_ctrl_c_while_the_sweep_starts_detaches(checkout, moment, monkeypatch, c
     second = checkout.start("run", "sort")
     assert second.stdout.readline().startswith("attached to the running sweep")
     (checkout.root / "hold").unlink()
-    assert second.wait(timeout=60) == 0
+    assert second.wait(timeout=20) == 0
     assert len(checkout.called) == 1
 
 
@@ -270,11 +270,11 @@ def test_a_sweep_that_failed_while_nobody_watched_is_explained(checkout, failure
     first = checkout.start("run", "sort", "--profile", "demo")
     wait_for(lambda: checkout.called, "the sweep begins")
     first.send_signal(signal.SIGINT)
-    first.communicate(timeout=60)
+    first.communicate(timeout=20)
     second = checkout.start("run", "sort", "--profile", "demo")
     assert second.stdout.readline().startswith("attached")
     (checkout.root / "hold").unlink()
-    said, _ = second.communicate(timeout=60)
+    said, _ = second.communicate(timeout=20)
     assert second.returncode == 1, said
     assert f"reason: {reason}" in said
 
