@@ -226,7 +226,7 @@ def of_key(key: Path, hosts: str) -> Iterator[Finding]:
 
 def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list[Finding]:
     """Return what one machine lacks: name, port, host key, login, and what playbooks need."""
-    label = f"{node.name} ({ssh.known_as(node)})"
+    label = _label(node)
     if not _is_name(node.address):
         hosts = shlex.quote(_hosts_file(inventory.kit))
         wrong = "its address has an empty part, or one of more than 63 letters"
@@ -254,7 +254,7 @@ def of_machine(inventory: Inventory, node: Node, sockets: ports.Sockets) -> list
 
 def of_answer(kit: Kit, node: Node, said: str, between: tuple[float, float]) -> Iterator[Finding]:
     """Yield what a machine lacks by its own words; it was asked between two moments."""
-    label = f"{node.name} ({ssh.known_as(node)})"
+    label = _label(node)
     facts = _facts_of(said)
     yield from _of_root(kit, node, label, facts)
     if "has-python" not in facts:
@@ -284,11 +284,15 @@ def of_link(inventory: Inventory, node: Node, said: str) -> Iterator[Finding]:
     declared = str(values.get("rackbench_link_mbit", ""))
     if rate.isdigit() and declared.isdigit() and int(declared) not in {0, int(rate)}:
         yield Finding(
-            f"{node.name} ({ssh.known_as(node)}): its network card has {rate} Mbit/s, but "
-            f"rackbench_link_mbit is {declared}",
+            f"{_label(node)}: its network card has {rate} Mbit/s, but rackbench_link_mbit is "
+            f"{declared}",
             f"{_EDITOR} {shlex.quote(_lab_file(inventory.kit))}   # rackbench_link_mbit: {rate}, "
             "unless its cable or switch is at fault",
         )
+
+
+def _label(node: Node) -> str:
+    return f"{node.name} ({ssh.known_as(node)})"
 
 
 def _facts_of(said: str) -> dict[str, str]:
@@ -330,7 +334,7 @@ def of_ports(kit: Kit, node: Node, sockets: ports.Sockets) -> Iterator[Finding]:
         else:
             mend = f"{_EDITOR} {shlex.quote(_lab_file(kit))}   # {one.variable}: another port"
         yield Finding(
-            f"{node.name} ({ssh.known_as(node)}): port {one.port} is held by {one.process} "
+            f"{_label(node)}: port {one.port} is held by {one.process} "
             f"({named}, account {one.account})",
             mend,
         )
