@@ -253,8 +253,8 @@ def _interrupted(courses: Sequence[Course], screen: Screen, again: str) -> None:
 def _distinct(failures: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return failures without those that only repeat the reasons of earlier ones.
 
-    A playbook that skips a node repeats the reason at its end. Nodes that failed in the same task
-    for the same reason, except for their names in it, share one failure.
+    A playbook that skips a node repeats the reason in its last play. Nodes share one failure if
+    their reasons in the same task differ only by the node's name.
     """
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for failure in failures:
